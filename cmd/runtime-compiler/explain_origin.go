@@ -56,8 +56,8 @@ func explainOrigin(cmd *cobra.Command, a *queryOptions, namespace string, args [
 	var known, matching []object.ID
 	var missing error
 	err = a.compileUnits(cmd, func(cluster string, objects []object.Object) {
-		values = append(values, explain.Values(cluster, objects, query)...)
-		matching = append(matching, explain.Objects(objects, query)...)
+		values = append(values, explain.SelectedValues(cluster, objects, query)...)
+		matching = append(matching, explain.SelectedObjects(objects, query)...)
 		for i := range objects {
 			known = append(known, objects[i].ID)
 			if missing == nil && query.Selects(objects[i].ID) {
@@ -117,7 +117,7 @@ func noObjectError(q explain.Query, known []object.ID) error {
 
 // noValueError says how far a path leads in an object, and what is there; nil where it leads to a value.
 func noValueError(o *object.Object, path explain.Path) error {
-	reached, below, ok := path.In(&o.Root)
+	reached, below, ok := path.ResolveIn(&o.Root)
 	switch {
 	case ok:
 		return nil

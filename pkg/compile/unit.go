@@ -75,7 +75,7 @@ type compiled struct {
 // facts are what units must be compared by.
 type facts struct {
 	identities []identity
-	entries    []emit.Entry
+	entries    []emit.KustomizationEntry
 	capacity   capacity.Facts
 	isolation  isolation.Facts
 	access     access.Facts

@@ -29,7 +29,7 @@ type joiner struct {
 	// began is how many findings there were before it.
 	began    int
 	exists   map[object.ID]source.Span
-	entries  []emit.Entry
+	entries  []emit.KustomizationEntry
 	capacity []capacity.Facts
 	// isolation and access take the facts as they come.
 	isolation  *isolation.Cluster

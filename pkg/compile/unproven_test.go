@@ -62,7 +62,7 @@ func unproven(b *testing.B, root fs.FS, out string) (objects int) {
 		b.Fatal(err)
 	}
 	for _, p := range plans {
-		var entries []emit.Entry
+		var entries []emit.KustomizationEntry
 		write := func(unit []object.Object) {
 			files, more := emit.Files(p.Name.V, unit)
 			objects, entries = objects+len(unit), append(entries, more...)

@@ -70,7 +70,7 @@ func (w *Writer) Add(files []File) error {
 				return fmt.Errorf("write output: %w", err)
 			}
 		}
-		w.note(file.Path, same, foreign)
+		w.noteOutcome(file.Path, same, foreign)
 	}
 	return nil
 }
@@ -78,11 +78,11 @@ func (w *Writer) Add(files []File) error {
 // Keep notes files that are known to be right.
 func (w *Writer) Keep(paths []string) {
 	for _, name := range paths {
-		w.note(name, true, false)
+		w.noteOutcome(name, true, false)
 	}
 }
 
-func (w *Writer) note(name string, same, foreign bool) {
+func (w *Writer) noteOutcome(name string, same, foreign bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.next[name] = true
@@ -146,9 +146,9 @@ func readRecord(dir Dir) (map[string]bool, error) {
 		name := strings.TrimSpace(line)
 		switch {
 		case name == "" || strings.HasPrefix(name, "#"):
-		case cluster != "" && strings.HasPrefix(name, cluster) && compiledName(name):
+		case cluster != "" && strings.HasPrefix(name, cluster) && isCompiledName(name):
 			owned[name] = true
-		case !compiledPath(name):
+		case !isCompiledPath(name):
 			return nil, fmt.Errorf("read output: line %d of %s, %q, is not the path of a compiled file: restore %s from git, or remove it "+
 				"and the compiled files", number, Record, name, Record)
 		default:
@@ -160,11 +160,11 @@ func readRecord(dir Dir) (map[string]bool, error) {
 	return owned, nil
 }
 
-// compiledPath reports whether the compiler could have written a file: YAML below the folder of a cluster. Everything else in a
+// isCompiledPath reports whether the compiler could have written a file: YAML below the folder of a cluster. Everything else in a
 // record, such as what a merge left there, must not make the compiler remove a file.
-func compiledPath(name string) bool {
+func isCompiledPath(name string) bool {
 	cluster, _, below := strings.Cut(name, "/")
-	return below && compiledName(name) && len(validation.IsDNS1123Label(cluster)) == 0
+	return below && isCompiledName(name) && len(validation.IsDNS1123Label(cluster)) == 0
 }
 
-func compiledName(name string) bool { return path.Ext(name) == ".yaml" && fs.ValidPath(name) }
+func isCompiledName(name string) bool { return path.Ext(name) == ".yaml" && fs.ValidPath(name) }

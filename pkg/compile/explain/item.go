@@ -7,14 +7,14 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// In returns the path as an object spells it, in which an item of a list may be asked for by its name, its index or `name=x`. Where the
+// ResolveIn returns the path as an object spells it, in which an item of a list may be asked for by its name, its index or `name=x`. Where the
 // object has no such value, found is how far the path leads, and below are the keys or items there.
-func (p Path) In(root *object.Node) (found Path, below []string, ok bool) {
+func (p Path) ResolveIn(root *object.Node) (found Path, below []string, ok bool) {
 	at := root
 	for _, key := range p {
-		i := child(at, key)
+		i := childIndex(at, key)
 		if i < 0 {
-			return found, segments(at), false
+			return found, childSegments(at), false
 		}
 		found = append(found, at.Segment(i))
 		at = &at.Children[i]
@@ -22,8 +22,8 @@ func (p Path) In(root *object.Node) (found Path, below []string, ok bool) {
 	return found, nil, true
 }
 
-// child returns the number of the child that is meant, or -1.
-func child(n *object.Node, key string) int {
+// childIndex returns the number of the child that is meant, or -1.
+func childIndex(n *object.Node, key string) int {
 	for i := range n.Children {
 		if n.Segment(i) == key {
 			return i
@@ -36,12 +36,12 @@ func child(n *object.Node, key string) int {
 		return i
 	}
 	if name, is := strings.CutPrefix(key, "name="); is {
-		return child(n, strings.Trim(name, `"'`))
+		return childIndex(n, strings.Trim(name, `"'`))
 	}
 	return -1
 }
 
-func segments(n *object.Node) []string {
+func childSegments(n *object.Node) []string {
 	all := make([]string, len(n.Children))
 	for i := range n.Children {
 		all[i] = n.Segment(i)

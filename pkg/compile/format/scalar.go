@@ -16,67 +16,67 @@ const (
 	blockStyle  = yaml.LiteralStyle | yaml.FoldedStyle
 )
 
-// inline returns a value as it stands behind its key or dash, and the lines below of a block scalar.
-func inline(node *yaml.Node) (header string, body []string) {
+// valueText returns a value as it stands behind its key or dash, and the lines below of a block scalar.
+func valueText(node *yaml.Node) (header string, body []string) {
 	if node.Kind == yaml.ScalarNode && node.Style&blockStyle != 0 {
-		if header, body, ok := literal(node.Value); ok {
+		if header, body, ok := literalBlock(node.Value); ok {
 			return header, body
 		}
 	}
-	return flow(node), nil
+	return flowText(node), nil
 }
 
-// flow returns a value on one line.
-func flow(node *yaml.Node) string {
+// flowText returns a value on one line.
+func flowText(node *yaml.Node) string {
 	switch node.Kind {
 	case yaml.AliasNode:
 		return "*" + node.Value
 	case yaml.SequenceNode:
 		var items []string
 		for _, item := range node.Content {
-			items = append(items, flowItem(item))
+			items = append(items, flowItemText(item))
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	case yaml.MappingNode:
 		var entries []string
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			entries = append(entries, strings.TrimSuffix(keyText(node.Content[i])+": "+flowItem(node.Content[i+1]), " "))
+			entries = append(entries, strings.TrimSuffix(keyText(node.Content[i])+": "+flowItemText(node.Content[i+1]), " "))
 		}
 		return "{" + strings.Join(entries, ", ") + "}"
 	}
-	return scalar(node, "a: %s\n", func(root *syntax.Node) *syntax.Node { return root.First.Next })
+	return scalarText(node, "a: %s\n", func(root *syntax.Node) *syntax.Node { return root.First.Next })
 }
 
-func flowItem(node *yaml.Node) string {
+func flowItemText(node *yaml.Node) string {
 	var text string
 	if node.Kind == yaml.ScalarNode {
-		text = scalar(node, "a: [%s]\n", func(root *syntax.Node) *syntax.Node { return root.First.Next.First })
+		text = scalarText(node, "a: [%s]\n", func(root *syntax.Node) *syntax.Node { return root.First.Next.First })
 	} else {
-		text = flow(node)
+		text = flowText(node)
 	}
-	return strings.TrimPrefix(anchor(node)+" "+text, " ")
+	return strings.TrimPrefix(anchorText(node)+" "+text, " ")
 }
 
 // keyText returns a key. Any text is a key, so only what YAML would read otherwise has quotes.
 func keyText(key *yaml.Node) string {
-	return scalar(key, "{%s: b}\n", func(root *syntax.Node) *syntax.Node { return root.First })
+	return scalarText(key, "{%s: b}\n", func(root *syntax.Node) *syntax.Node { return root.First })
 }
 
-// scalar returns a scalar, without quotes where the template, read as YAML, then has the same string at the place that pick returns.
-func scalar(node *yaml.Node, template string, pick func(*syntax.Node) *syntax.Node) string {
+// scalarText returns a scalar, without quotes where the template, read as YAML, then has the same string at the place that pick returns.
+func scalarText(node *yaml.Node, template string, pick func(*syntax.Node) *syntax.Node) string {
 	if node.ShortTag() != "!!str" {
 		return node.Value
 	}
 	wasPlain := node.Style&(quotedStyle|blockStyle) == 0
 	isPlain := isPrintable(node.Value) && (wasPlain || !looksLikeNumber(node.Value))
-	if isPlain && reads(fmt.Sprintf(template, node.Value), pick, node.Value) {
+	if isPlain && readsAsString(fmt.Sprintf(template, node.Value), pick, node.Value) {
 		return node.Value
 	}
 	return quote(node.Value)
 }
 
-// reads reports whether text has a plain string at a place.
-func reads(text string, pick func(*syntax.Node) *syntax.Node, want string) bool {
+// readsAsString reports whether text has a plain string at a place.
+func readsAsString(text string, pick func(*syntax.Node) *syntax.Node, want string) bool {
 	var r syntax.Reader
 	documents, err := r.YAML(source.NewFile("", []byte(text)))
 	if err != nil || len(documents) != 1 || documents[0].First == nil || documents[0].Len() != 2 {
@@ -109,13 +109,13 @@ func quote(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, c := range text {
-		b.WriteString(escape(c))
+		b.WriteString(escapeRune(c))
 	}
 	b.WriteByte('"')
 	return b.String()
 }
 
-func escape(c rune) string {
+func escapeRune(c rune) string {
 	switch {
 	case c == '"' || c == '\\':
 		return `\` + string(c)
@@ -133,8 +133,8 @@ func escape(c rune) string {
 	return fmt.Sprintf(`\U%08x`, c)
 }
 
-// literal returns text as a literal block scalar, whose lines are those of the text.
-func literal(text string) (header string, body []string, ok bool) {
+// literalBlock returns text as a literal block scalar, whose lines are those of the text.
+func literalBlock(text string) (header string, body []string, ok bool) {
 	header = "|"
 	content := strings.TrimRight(text, "\n")
 	if content == "" || strings.ContainsFunc(text, func(c rune) bool { return c != '\n' && c != '\t' && !unicode.IsPrint(c) }) {

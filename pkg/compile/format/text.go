@@ -8,19 +8,19 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// text is a file as lines of characters.
-type text struct {
+// fileText is a file as lines of characters.
+type fileText struct {
 	file  *source.File
 	lines [][]rune
 	// hidden are the pieces of lines that belong to quoted and block scalars, where `#` is not a comment.
-	hidden map[int][]piece
+	hidden map[int][]columnRange
 }
 
-// piece is part of a line, from a column (from 0) up to another.
-type piece struct{ from, to int }
+// columnRange is part of a line, from a column (from 0) up to another.
+type columnRange struct{ from, to int }
 
-func newText(file *source.File) *text {
-	t := &text{file: file, hidden: map[int][]piece{}}
+func newText(file *source.File) *fileText {
+	t := &fileText{file: file, hidden: map[int][]columnRange{}}
 	count := strings.Count(file.Text(), "\n") + strings.Count(file.Text(), "\r") + 1
 	for i := 1; i <= count; i++ {
 		t.lines = append(t.lines, []rune(file.Line(i)))
@@ -29,7 +29,7 @@ func newText(file *source.File) *text {
 }
 
 // line returns a line; they count from 1.
-func (t *text) line(number int) []rune {
+func (t *fileText) line(number int) []rune {
 	if number < 1 || number > len(t.lines) {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (t *text) line(number int) []rune {
 }
 
 // indent returns the number of blanks that a line begins with, and whether it has anything else.
-func (t *text) indent(number int) (n int, ok bool) {
+func (t *fileText) indent(number int) (n int, ok bool) {
 	for _, c := range t.line(number) {
 		if c != ' ' && c != '\t' {
 			return n, true
@@ -56,21 +56,21 @@ type comment struct {
 	placed bool
 }
 
-// comments returns all comments in the order of the file.
-func (t *text) comments(documents []*yaml.Node) []*comment {
+// findComments returns all comments in the order of the file.
+func (t *fileText) findComments(documents []*yaml.Node) []*comment {
 	for _, document := range documents {
-		t.hide(document, 0, -1)
+		t.hideScalars(document, 0, -1)
 	}
 	var all []*comment
 	for number := 1; number <= len(t.lines); number++ {
-		if c := t.commentOn(number); c != nil {
+		if c := t.commentOnLine(number); c != nil {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-func (t *text) commentOn(number int) *comment {
+func (t *fileText) commentOnLine(number int) *comment {
 	line := t.line(number)
 	for i := 0; i < len(line); i++ {
 		if to, isHidden := t.hiddenAt(number, i); isHidden {
@@ -85,7 +85,7 @@ func (t *text) commentOn(number int) *comment {
 	return nil
 }
 
-func (t *text) hiddenAt(number, column int) (to int, ok bool) {
+func (t *fileText) hiddenAt(number, column int) (to int, ok bool) {
 	for _, p := range t.hidden[number] {
 		if p.from <= column && column < p.to {
 			return p.to, true
@@ -94,8 +94,8 @@ func (t *text) hiddenAt(number, column int) (to int, ok bool) {
 	return 0, false
 }
 
-// hide notes the quoted and block scalars of a tree. indent is that of the block around a node, from 0, or -1.
-func (t *text) hide(node *yaml.Node, depth, indent int) {
+// hideScalars notes the quoted and block scalars of a tree. indent is that of the block around a node, from 0, or -1.
+func (t *fileText) hideScalars(node *yaml.Node, depth, indent int) {
 	if depth > maxDepth {
 		return
 	}
@@ -112,7 +112,7 @@ func (t *text) hide(node *yaml.Node, depth, indent int) {
 		if node.Style&yaml.FlowStyle == 0 {
 			inner = blockColumn(node) - 1
 		}
-		t.hide(child, depth+1, inner)
+		t.hideScalars(child, depth+1, inner)
 	}
 }
 
@@ -124,7 +124,7 @@ func blockColumn(node *yaml.Node) int {
 	return node.Column
 }
 
-func (t *text) hideQuoted(node *yaml.Node, quote rune) {
+func (t *fileText) hideQuoted(node *yaml.Node, quote rune) {
 	number, i := node.Line, node.Column-1
 	for line := t.line(number); i < len(line) && line[i] != quote; {
 		i++
@@ -140,16 +140,16 @@ func (t *text) hideQuoted(node *yaml.Node, quote rune) {
 			case quote == '\'' && line[i] == quote && i+1 < len(line) && line[i+1] == quote:
 				i++
 			case line[i] == quote:
-				t.hidden[number] = append(t.hidden[number], piece{from, i + 1})
+				t.hidden[number] = append(t.hidden[number], columnRange{from, i + 1})
 				return
 			}
 		}
-		t.hidden[number] = append(t.hidden[number], piece{from, len(line)})
+		t.hidden[number] = append(t.hidden[number], columnRange{from, len(line)})
 	}
 }
 
 // hideBlock hides the lines below the header of a block scalar: those that are deeper than the block around it.
-func (t *text) hideBlock(node *yaml.Node, indent int) {
+func (t *fileText) hideBlock(node *yaml.Node, indent int) {
 	content := -1
 	for number := node.Line + 1; number <= len(t.lines); number++ {
 		n, ok := t.indent(number)
@@ -157,18 +157,18 @@ func (t *text) hideBlock(node *yaml.Node, indent int) {
 		case !ok:
 		case content < 0 && n > indent:
 			content = n
-			if explicit := t.indicator(node); explicit > 0 {
+			if explicit := t.indentIndicator(node); explicit > 0 {
 				content = max(indent, 0) + explicit
 			}
 		case content < 0 || n < content:
 			return
 		}
-		t.hidden[number] = append(t.hidden[number], piece{0, len(t.line(number))})
+		t.hidden[number] = append(t.hidden[number], columnRange{0, len(t.line(number))})
 	}
 }
 
-// indicator returns the digit in the header of a block scalar, or 0.
-func (t *text) indicator(node *yaml.Node) int {
+// indentIndicator returns the digit in the header of a block scalar, or 0.
+func (t *fileText) indentIndicator(node *yaml.Node) int {
 	line := t.line(node.Line)
 	for i := node.Column - 1; i < len(line) && line[i] != '#'; i++ {
 		if line[i] == '|' || line[i] == '>' {

@@ -56,7 +56,7 @@ func TestRecover(t *testing.T) {
 				mustWrite(t, j, place)
 				dir := &Dir{path: folder}
 				dir.root, _ = os.OpenRoot(folder)
-				if err := dir.rename(filepath.Join(place, treeFolder), j.written, j.removed); err != nil {
+				if err := dir.commitByRename(filepath.Join(place, treeFolder), j.written, j.removed); err != nil {
 					t.Fatal(err)
 				}
 			}, renamed,
@@ -88,7 +88,7 @@ func TestRecover(t *testing.T) {
 				if err := os.Chtimes(filepath.Join(folder, "mine"), future, future); err != nil {
 					t.Fatal(err)
 				}
-				if err := exchange(folder, filepath.Join(place, treeFolder)); err != nil {
+				if err := exchangeFolders(folder, filepath.Join(place, treeFolder)); err != nil {
 					t.Fatal(err)
 				}
 			}, with(renamed, map[string]string{"late/note": "mine", "mine": "mine"}),

@@ -161,7 +161,7 @@ func (r buildCache) Stamp(name string) (incremental.Stamp, error) {
 	case err != nil:
 		return incremental.Absent, err
 	}
-	return incremental.FromStat(&stat), nil
+	return incremental.StampFromStat(&stat), nil
 }
 
 // Content returns the digest of a file.
@@ -173,7 +173,7 @@ func (r buildCache) Content(name string) (incremental.Digest, error) {
 // Listing returns the digest of a folder.
 func (r buildCache) Listing(name string) (incremental.Digest, error) {
 	entries, err := fs.ReadDir(r.files.FS(), name)
-	return incremental.Names(entries), err
+	return incremental.ListingDigest(entries), err
 }
 
 // outputTree looks at the output folder: see incremental.Tree. Files are found from the open folder: there are thousands, and their whole
@@ -204,11 +204,11 @@ func (o outputTree) Stamp(name string) (incremental.Stamp, error) {
 	case err != nil:
 		return incremental.Absent, err
 	}
-	return incremental.FromUnix(&stat), nil
+	return incremental.StampFromUnix(&stat), nil
 }
 
 // Sum reads a file.
 func (o outputTree) Sum(name string) (uint32, error) {
 	data, err := os.ReadFile(o.name + "/" + name)
-	return incremental.Sum(data), err
+	return incremental.Checksum(data), err
 }

@@ -111,7 +111,7 @@ func (b *builder) summariesOfLastBuild(list *diag.List) []clusterSummary {
 func (b *builder) buildEverything(began int64, progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
 	out := &outputFolder{name: b.reports.out, sums: map[string]uint32{}}
 	defer out.close()
-	recorder := incremental.Record(b.root.FS())
+	recorder := incremental.NewRecorder(b.root.FS())
 	b.recorder, b.all = recorder, true
 	summaries, list, err := compileInto(b.ctx, recorder, b.options, out.add, progress)
 	if err != nil || b.reports.verdict(list) != nil {
@@ -141,7 +141,7 @@ func (b *builder) rememberBuild(began int64, recorder *incremental.Recorder, out
 	m := &incremental.BuildRecord{Began: began, Ended: time.Now().UnixNano(), Inputs: inputs, Findings: list.Sorted()}
 	for _, s := range summaries {
 		if s.Objects > 0 {
-			m.Clusters = append(m.Clusters, incremental.Cluster{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})
+			m.Clusters = append(m.Clusters, incremental.ClusterCounts{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})
 		}
 	}
 	tree := openOutputTree(b.reports.out)
@@ -152,7 +152,7 @@ func (b *builder) rememberBuild(began int64, recorder *incremental.Recorder, out
 		if err != nil || stamp == incremental.Absent {
 			return
 		}
-		m.Outputs = append(m.Outputs, incremental.Output{Path: name, Stamp: stamp, Sum: out.sums[name]})
+		m.Outputs = append(m.Outputs, incremental.OutputFile{Path: name, Stamp: stamp, Sum: out.sums[name]})
 	}
 	b.last, b.recorder = m, nil
 	b.saveBuildRecord()

@@ -41,7 +41,7 @@ func (o *outputFolder) add(u compile.Unit) error {
 	}
 	o.mu.Lock()
 	for _, file := range u.Files {
-		o.sums[file.Path] = incremental.Sum(file.Data)
+		o.sums[file.Path] = incremental.Checksum(file.Data)
 	}
 	o.mu.Unlock()
 	return o.writer.Add(u.Files)

@@ -170,7 +170,7 @@ func TestWatchWithout(t *testing.T) {
 func TestWatchNoticesSameTick(t *testing.T) {
 	w := watcherOf(t)
 	w.began = time.Now().UnixNano()
-	recorder := incremental.Record(w.builder.root.FS())
+	recorder := incremental.NewRecorder(w.builder.root.FS())
 	if _, err := fs.ReadDir(recorder, "."); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func replaced(file, old, now string) func(fstest.MapFS) {
 func unitsOf(t *testing.T, files fstest.MapFS) map[string][]object.Object {
 	t.Helper()
 	units := map[string][]object.Object{}
-	list, err := compile.Stream(files, compile.Options{Workers: 4, Jsonnet: jsonnet.Here{}}, func(u compile.Unit) error {
+	list, err := compile.Stream(files, compile.Options{Workers: 4, Jsonnet: jsonnet.InProcessEvaluator{}}, func(u compile.Unit) error {
 		if len(u.Objects) > 0 {
 			units[u.Cluster+"/"+u.Name] = u.Objects
 		}
@@ -97,7 +97,7 @@ func TestPairs(t *testing.T) {
 			c.change(after)
 			was, is := unitsOf(t, before), unitsOf(t, after)
 			tenants := map[string]bool{}
-			states, err := compile.Pairs(before, after, compile.Options{Workers: 4, Jsonnet: jsonnet.Here{}}, func(p compile.Pair) error {
+			states, err := compile.Pairs(before, after, compile.Options{Workers: 4, Jsonnet: jsonnet.InProcessEvaluator{}}, func(p compile.Pair) error {
 				unit := p.Cluster + "/" + p.Name
 				if c.without != "" && strings.HasPrefix(unit, c.without) {
 					t.Errorf("%s came", unit)

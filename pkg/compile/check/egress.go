@@ -21,7 +21,7 @@ var metadataServices = []netip.Prefix{
 var metadataForms = func() [][]netip.Prefix {
 	forms := make([][]netip.Prefix, len(metadataServices))
 	for i := range metadataServices {
-		forms[i] = ipv4in6.WithForms(metadataServices[i : i+1])
+		forms[i] = ipv4in6.WithIPv6Forms(metadataServices[i : i+1])
 	}
 	return forms
 }()

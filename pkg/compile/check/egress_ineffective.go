@@ -11,7 +11,7 @@ import (
 
 // askedFor are ranges of which other rules say what is wrong with them: they may hold addresses of the cluster, or are IPv4 for a network that
 // translates, so that pods of IPv4 clusters may have IPv6 after all.
-var askedFor = slices.Concat(private, metadataServices, ipv4in6.Forms(netip.MustParsePrefix("0.0.0.0/0")))
+var askedFor = slices.Concat(private, metadataServices, ipv4in6.IPv6Forms(netip.MustParsePrefix("0.0.0.0/0")))
 
 // egressOfKnownFamily warns of ranges of IPv6 where all addresses of the cluster are of IPv4, and the other way round: its pods have no
 // address to go there from. Where the range may hold addresses of the cluster, rangesAreKnown asks for these.

@@ -12,9 +12,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Functions calls programs that are functions of one argument, as `function(object) object { … }`, with one value after the other.
+// FunctionCaller calls programs that are functions of one argument, as `function(object) object { … }`, with one value after the other.
 // It is for one goroutine at a time.
-type Functions interface {
+type FunctionCaller interface {
 	// Call calls the function in a file with a value in JSON.
 	Call(file *source.File, argument string) Result
 	// End gives back what the calls needed. There may be more calls afterwards.
@@ -22,23 +22,23 @@ type Functions interface {
 }
 
 // Open implements Evaluator.
-func (Here) Open(root fs.FS) Functions {
-	return &here{newSession(func(name string) ([]byte, error) { return readImport(root, name) }), root}
+func (InProcessEvaluator) Open(root fs.FS) FunctionCaller {
+	return &inProcessCaller{newSession(func(name string) ([]byte, error) { return readImport(root, name) }), root}
 }
 
-type here struct {
+type inProcessCaller struct {
 	*session
 	root fs.FS
 }
 
-func (h *here) Call(file *source.File, argument string) Result {
-	h.add(file.Path, file.Data)
-	result := h.call(file.Path, argument)
-	locate(&result, file, h.root)
+func (h *inProcessCaller) Call(file *source.File, argument string) Result {
+	h.addProgram(file.Path, file.Data)
+	result := h.callFunction(file.Path, argument)
+	locateError(&result, file, h.root)
 	return result
 }
 
-func (h *here) End() {}
+func (h *inProcessCaller) End() {}
 
 // calling is the name of the program that calls a function, in traces. No file has it.
 const calling = "\x00call"
@@ -47,28 +47,28 @@ const calling = "\x00call"
 const caller = "local f = import %s; if std.isFunction(f) && std.length(f) == 1 then f(%s) else error " +
 	"'the file must hold a function of one argument, as `function(object) object { … }`'"
 
-// call calls the function in a file that was added.
-func (s *session) call(name, argument string) Result {
+// callFunction calls the function in a file that was added.
+func (s *session) callFunction(name, argument string) Result {
 	if _, _, err := s.vm.ImportAST("", name); err != nil {
-		return Result{Err: explain(name, err)}
+		return Result{Err: explainError(name, err)}
 	}
 	quoted, _ := json.Marshal(name)
 	node, err := gojsonnet.SnippetToAST(calling, fmt.Sprintf(caller, quoted, argument))
 	if err != nil {
-		return Result{Err: inFunction(name, explain(name, err))}
+		return Result{Err: withoutCaller(name, explainError(name, err))}
 	}
 	output, err := s.vm.Evaluate(node)
 	switch {
 	case err != nil:
-		return Result{Err: inFunction(name, explain(name, err))}
+		return Result{Err: withoutCaller(name, explainError(name, err))}
 	case len(output) > MaxOutput:
-		return Result{Err: tooLong(name)}
+		return Result{Err: tooLongError(name)}
 	}
-	return Result{Documents: split(output), Literals: s.literals(name)}
+	return Result{Documents: splitDocuments(output), Literals: s.literals(name)}
 }
 
-// inFunction is an error without the program that calls.
-func inFunction(name string, e *Error) *Error {
+// withoutCaller is an error without the program that calls.
+func withoutCaller(name string, e *Error) *Error {
 	e.Trace = slices.DeleteFunc(e.Trace, func(frame string) bool { return strings.Contains(frame, calling) })
 	if e.Path == calling {
 		e.Path, e.At = name, Range{}
@@ -81,7 +81,7 @@ func inFunction(name string, e *Error) *Error {
 func (r Result) Place(path []string) (at Range, found bool) {
 	pointer := ""
 	for _, key := range path {
-		next := pointer + "/" + Escape(key)
+		next := pointer + "/" + EscapePointer(key)
 		if _, known := r.Literals[next]; !known {
 			next = pointer + "/" + Items
 		}

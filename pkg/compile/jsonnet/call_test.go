@@ -28,7 +28,7 @@ func TestCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := source.NewFile("overlays/a/f.jsonnet", []byte(c.program))
-			for where, evaluator := range map[string]Evaluator{"here": Here{}, "apart": SubprocessEvaluator{Start: servePipe}} {
+			for where, evaluator := range map[string]Evaluator{"here": InProcessEvaluator{}, "apart": SubprocessEvaluator{Start: servePipe}} {
 				functions := evaluator.Open(root)
 				for range 2 { // the second call uses what the first has left
 					if got := called(file, functions.Call(file, c.argument)); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
@@ -64,7 +64,7 @@ func TestPlaceInFunction(t *testing.T) {
   },
 }
 `))
-	r := Here{}.Open(fstest.MapFS{}).Call(file, `{"spec":{"containers":[{"name":"a"}]}}`)
+	r := InProcessEvaluator{}.Open(fstest.MapFS{}).Call(file, `{"spec":{"containers":[{"name":"a"}]}}`)
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}

@@ -21,7 +21,7 @@ type SubprocessEvaluator struct {
 
 // Evaluate implements Evaluator.
 func (a SubprocessEvaluator) Evaluate(root fs.FS, files []*source.File) []Result {
-	p := a.parent(root)
+	p := a.newClient(root)
 	defer p.End()
 	results := make([]Result, len(files))
 	for i, file := range files {
@@ -31,14 +31,14 @@ func (a SubprocessEvaluator) Evaluate(root fs.FS, files []*source.File) []Result
 }
 
 // Open implements Evaluator. The functions share a process, which is started when the first is called.
-func (a SubprocessEvaluator) Open(root fs.FS) Functions { return a.parent(root) }
+func (a SubprocessEvaluator) Open(root fs.FS) FunctionCaller { return a.newClient(root) }
 
-func (a SubprocessEvaluator) parent(root fs.FS) *parent {
-	return &parent{SubprocessEvaluator: a, root: root, worker: subprocess.Worker{Start: a.Start}}
+func (a SubprocessEvaluator) newClient(root fs.FS) *workerClient {
+	return &workerClient{SubprocessEvaluator: a, root: root, worker: subprocess.Worker{Start: a.Start}}
 }
 
-// parent is our side of the process.
-type parent struct {
+// workerClient is our side of the process.
+type workerClient struct {
 	SubprocessEvaluator
 	root   fs.FS
 	worker subprocess.Worker
@@ -60,22 +60,22 @@ type reply struct {
 }
 
 // Call implements Functions; without an argument it evaluates the program.
-func (p *parent) Call(file *source.File, argument string) (result Result) {
+func (p *workerClient) Call(file *source.File, argument string) (result Result) {
 	err := p.worker.Do(func(line subprocess.JSONPipe) (err error) {
-		result, err = p.ask(line, request{Program: file.Path, Data: file.Data, Argument: argument})
+		result, err = p.evaluateInWorker(line, request{Program: file.Path, Data: file.Data, Argument: argument})
 		return err
 	})
 	if err != nil {
-		return Result{Err: p.failure(file, err)}
+		return Result{Err: p.failureOf(file, err)}
 	}
-	locate(&result, file, p.root)
+	locateError(&result, file, p.root)
 	return result
 }
 
-func (p *parent) End() { p.worker.End() }
+func (p *workerClient) End() { p.worker.End() }
 
-// failure is the error of a program that has no result.
-func (p *parent) failure(file *source.File, err error) *Error {
+// failureOf is the error of a program that has no result.
+func (p *workerClient) failureOf(file *source.File, err error) *Error {
 	var ended *subprocess.EndedError
 	if !errors.As(err, &ended) {
 		return &Error{Path: file.Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}
@@ -87,8 +87,8 @@ func (p *parent) failure(file *source.File, err error) *Error {
 	}
 }
 
-// ask sends a program and answers the questions about its imports. An error is that of the process.
-func (p *parent) ask(line subprocess.JSONPipe, question request) (Result, error) {
+// evaluateInWorker sends a program and answers the questions about its imports. An error is that of the process.
+func (p *workerClient) evaluateInWorker(line subprocess.JSONPipe, question request) (Result, error) {
 	for {
 		var r reply
 		if err := line.Ask(question, &r); err != nil {
@@ -97,13 +97,13 @@ func (p *parent) ask(line subprocess.JSONPipe, question request) (Result, error)
 		if r.Result != nil {
 			return *r.Result, nil
 		}
-		question = p.answer(r.Import)
+		question = p.answerImport(r.Import)
 	}
 }
 
-// answer reads an import. The name is checked here too, since the process is not trusted.
-func (p *parent) answer(name string) request {
-	name, err := resolve("", name)
+// answerImport reads an import. The name is checked here too, since the process is not trusted.
+func (p *workerClient) answerImport(name string) request {
+	name, err := resolveImport("", name)
 	if err != nil {
 		return request{Failed: err.Error()}
 	}
@@ -114,9 +114,9 @@ func (p *parent) answer(name string) request {
 	return request{Data: data}
 }
 
-func (s *session) run(program request) Result {
+func (s *session) runRequest(program request) Result {
 	if program.Argument != "" {
-		return s.call(program.Program, program.Argument)
+		return s.callFunction(program.Program, program.Argument)
 	}
 	return s.evaluate(program.Program)
 }
@@ -141,8 +141,8 @@ func Serve(r io.Reader, w io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("read a program: %w", err)
 		}
-		s.add(program.Program, program.Data)
-		result := s.run(program)
+		s.addProgram(program.Program, program.Data)
+		result := s.runRequest(program)
 		if err := encoder.Encode(reply{Result: &result}); err != nil {
 			return fmt.Errorf("write a result: %w", err)
 		}

@@ -91,7 +91,7 @@ func (b *valueBuilder) readObject(path, literal string, at Place) (*Node, error)
 			return nil, err
 		}
 		name := fmt.Sprint(token)
-		inner, written := path+"/"+jsonnet.Escape(name), b.literalPath(literal, jsonnet.Escape(name))
+		inner, written := path+"/"+jsonnet.EscapePointer(name), b.literalPath(literal, jsonnet.EscapePointer(name))
 		valueAt := b.placeOf(inner, written, at)
 		key := b.newScalarNode(b.keyPlace(written, valueAt), String, name)
 		if key.Next, err = b.readValue(inner, written, valueAt); err != nil {

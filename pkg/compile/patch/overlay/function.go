@@ -14,7 +14,7 @@ import (
 // function is a patch that computes: a Jsonnet file with a function of an object.
 type function struct {
 	file  *source.File
-	calls jsonnet.Functions
+	calls jsonnet.FunctionCaller
 	// last is what it yielded last, which knows where it writes values.
 	last jsonnet.Result
 }

@@ -82,7 +82,7 @@ func TestWrongFunctions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := &diag.List{}
-			o := overlay.Read(folder(c.kustomization, map[string]string{"f.jsonnet": c.program}), "overlays/a", jsonnet.Here{}, list)
+			o := overlay.Read(folder(c.kustomization, map[string]string{"f.jsonnet": c.program}), "overlays/a", jsonnet.InProcessEvaluator{}, list)
 			if o != nil {
 				_, effects := o.Apply([]object.Object{deployment("a")}, list)
 				o.Judge(effects, list)

@@ -38,7 +38,7 @@ type Overlay struct {
 	// content is a hash of all that was read: two overlays that have the same one are the same, but for programs, which read more.
 	content string
 	// functions calls those of steps, nil where there are none.
-	functions jsonnet.Functions
+	functions jsonnet.FunctionCaller
 	// one step at a time: kustomize has global state, and programs share a process.
 	one sync.Mutex
 }

@@ -29,7 +29,7 @@ func folder(kustomization string, others map[string]string) fstest.MapFS {
 func read(t testing.TB, files fstest.MapFS) *overlay.Overlay {
 	t.Helper()
 	list := &diag.List{}
-	o := overlay.Read(files, "overlays/a", jsonnet.Here{}, list)
+	o := overlay.Read(files, "overlays/a", jsonnet.InProcessEvaluator{}, list)
 	for _, d := range list.Sorted() {
 		t.Errorf("%s: %s", d.Span, d.Message)
 	}

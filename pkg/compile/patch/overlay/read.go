@@ -35,7 +35,7 @@ type reader struct {
 	list    *diag.List
 	overlay *Overlay
 	// functions calls Jsonnet, nil where there is none.
-	functions jsonnet.Functions
+	functions jsonnet.FunctionCaller
 	// content is all that was read.
 	content hash.Hash
 }

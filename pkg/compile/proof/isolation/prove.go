@@ -258,7 +258,7 @@ func prefixes(texts ...string) addresses {
 // withIPv6Forms returns a range and the IPv6 addresses that stand for it.
 func withIPv6Forms(p netip.Prefix) addresses {
 	s := addresses{rangeOf(p)}
-	for _, form := range ipv4in6.Forms(p) {
+	for _, form := range ipv4in6.IPv6Forms(p) {
 		s = append(s, rangeOf(form))
 	}
 	return s

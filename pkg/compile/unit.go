@@ -94,7 +94,7 @@ type identity struct {
 // units returns the jobs of all clusters. Components come after our own objects, so that a collision is the component's mistake;
 // they are rendered here, each distinct one once, and are few.
 func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches overlays, list *diag.List) []unitJob {
-	components := patch.Render(root, renderer, plans, list)
+	components := patch.RenderComponents(root, renderer, plans, list)
 	var servers accepted.Servers
 	var jobs []unitJob
 	for _, p := range plans {

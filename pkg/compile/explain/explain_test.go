@@ -63,7 +63,7 @@ func sample() []object.Object {
 	at := func(line int) *origin.Origin {
 		return &origin.Origin{At: source.Span{File: file, Line: line, Column: 1, Length: 1}}
 	}
-	over := at(2).Over("7", at(3))
+	over := at(2).Overriding("7", at(3))
 	root := object.Map("",
 		object.Text("apiVersion", "v1", nil), object.Text("kind", "ResourceQuota", nil),
 		object.Map("metadata", object.Text("name", "q", nil), object.Text("namespace", "a", at(1))),
@@ -117,7 +117,7 @@ func TestAffectedBySeveral(t *testing.T) {
 	at := func(line int) source.Span { return source.Span{File: file, Line: line, Column: 1, Length: 1} }
 	both := &origin.Origin{Kind: origin.Derived, At: at(1), Also: []source.Span{at(2)}, Why: "sum"}
 	rendered := &origin.Origin{Kind: origin.Rendered, At: source.WholeFile(source.NewFile("charts/a/templates/a.yaml", nil))}
-	patched := (origin.Origin{Kind: origin.Patched, At: at(1)}).Over("x", rendered)
+	patched := (origin.Origin{Kind: origin.Patched, At: at(1)}).Overriding("x", rendered)
 	rule := &origin.Origin{Kind: origin.Rendered, At: at(3), Also: []source.Span{at(2)}}
 	objects := []object.Object{
 		object.New(object.Map("", object.Text("kind", "ConfigMap", nil), object.Text("sum", "3", both)), object.Place{}, origin.Rule("map", "sums")),

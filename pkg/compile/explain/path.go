@@ -48,7 +48,7 @@ func cutSegment(text string) (key, rest string, err error) {
 }
 
 // String returns the path in the form that ParsePath reads.
-func (p Path) String() string { return object.Spell(p) }
+func (p Path) String() string { return object.SpellPath(p) }
 
 // LeadsTo reports whether the other path is the same or leads to something below.
 func (p Path) LeadsTo(other []string) bool {

@@ -71,7 +71,7 @@ func tenantSecurityLabels(t *plan.Tenant) []object.Node {
 	enforce := object.Text("pod-security.kubernetes.io/enforce", "privileged", nil)
 	for i := range labels {
 		if labels[i].Key == enforce.Key {
-			unenforced = unenforced.Over(labels[i].Text, &t.PodSecurity.Origin)
+			unenforced = unenforced.Overriding(labels[i].Text, &t.PodSecurity.Origin)
 			labels[i] = enforce.With(&unenforced)
 		}
 	}

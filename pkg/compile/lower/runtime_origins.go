@@ -146,7 +146,7 @@ func (t *runtimeTable) gang(c *plan.Cluster, r *plan.Runtime) {
 	annotations := []string{"*", "template", "spec", "template", "metadata", "annotations"}
 	if level := r.Profile.Level(r.Gang.Within.V); level != nil {
 		from := origin.Origin{At: level.NodeLabel.At, Kind: origin.Derived, Why: "the label of the topology level that the runtime asks for"}
-		from = from.Over(r.Gang.Within.V, &r.Gang.Within.Origin)
+		from = from.Overriding(r.Gang.Within.V, &r.Gang.Within.Origin)
 		t.job(&from, append(annotations, template.TopologyAnnotation)...)
 	}
 	if networks := r.Profile.Fabric.Networks; len(networks) > 0 {
@@ -327,7 +327,7 @@ type environment struct {
 
 func (e environment) set(name, value string, from origin.Origin) {
 	if earlier := e.origins[name]; earlier != nil {
-		from = from.Over(e.values[name], earlier)
+		from = from.Overriding(e.values[name], earlier)
 	}
 	e.origins[name], e.values[name] = &from, value
 }

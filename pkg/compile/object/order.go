@@ -32,9 +32,9 @@ var order = []string{
 }
 
 // Rank says how early the object is applied: objects of a lower rank come first.
-func (o *Object) Rank() int { return rank(o.ID.Kind) }
+func (o *Object) Rank() int { return rankOfKind(o.ID.Kind) }
 
-func rank(kind string) int {
+func rankOfKind(kind string) int {
 	for i, known := range order {
 		if known == kind {
 			return i
@@ -54,6 +54,6 @@ var clusterScoped = map[string]bool{
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "ValidatingWebhookConfiguration": true,
 }
 
-// ClusterScoped reports whether objects of a kind have no namespace. The compiler cannot ask an API server, so it knows the
+// IsClusterScoped reports whether objects of a kind have no namespace. The compiler cannot ask an API server, so it knows the
 // kinds of Kubernetes by name.
-func ClusterScoped(kind string) bool { return clusterScoped[kind] }
+func IsClusterScoped(kind string) bool { return clusterScoped[kind] }

@@ -7,37 +7,37 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Patched is what patches did to an object, for those who look for the cause of what is wrong with it. The zero Patched is nothing.
-type Patched struct {
+// PatchTrace is what patches did to an object, for those who look for the cause of what is wrong with it. The zero Patched is nothing.
+type PatchTrace struct {
 	// Changed says that some value was written by a patch: its origin says so.
 	Changed bool
 	// Cut is the place of the first patch that took something away, which no value can say.
 	Cut source.Span
 }
 
-// Patch returns the place of the patch that a part of the object has to do with: the first that wrote a value there, else the first
+// PatchSpan returns the place of the patch that a part of the object has to do with: the first that wrote a value there, else the first
 // that took something away from the object. It is nowhere for an object as it was compiled.
-func (o *Object) Patch(parts ...*Node) source.Span {
-	if at := o.Wrote(parts...); !at.IsZero() {
+func (o *Object) PatchSpan(parts ...*Node) source.Span {
+	if at := o.WritingPatchSpan(parts...); !at.IsZero() {
 		return at
 	}
 	return o.Patched.Cut
 }
 
-// Wrote returns the place of the first patch that wrote a value in a part of the object, or nowhere. Parts may be nil.
-func (o *Object) Wrote(parts ...*Node) source.Span {
+// WritingPatchSpan returns the place of the first patch that wrote a value in a part of the object, or nowhere. Parts may be nil.
+func (o *Object) WritingPatchSpan(parts ...*Node) source.Span {
 	if !o.Patched.Changed {
 		return source.Span{}
 	}
 	for _, part := range parts {
-		if at := part.patch(); !at.IsZero() {
+		if at := part.patchSpan(); !at.IsZero() {
 			return at
 		}
 	}
 	return source.Span{}
 }
 
-func (n *Node) patch() source.Span {
+func (n *Node) patchSpan() source.Span {
 	if n == nil {
 		return source.Span{}
 	}
@@ -45,7 +45,7 @@ func (n *Node) patch() source.Span {
 		return n.From.At
 	}
 	for i := range n.Children {
-		if at := n.Children[i].patch(); !at.IsZero() {
+		if at := n.Children[i].patchSpan(); !at.IsZero() {
 			return at
 		}
 	}

@@ -22,8 +22,8 @@ import (
 
 // Where a chart fails: at a value of the spec, at a line of a template, or, where Helm names neither, at the component.
 
-// notFound reports a chart that is not there, with the one that is probably meant.
-func (r chartReader) notFound() {
+// reportNotFound reports a chart that is not there, with the one that is probably meant.
+func (r chartReader) reportNotFound() {
 	name := r.component.Chart.V
 	report := r.list.Errorf(diag.ChartNotFound, r.component.Chart.At, "there is no chart at `%s`", name)
 	var folders, bases []string
@@ -43,8 +43,8 @@ func (r chartReader) notFound() {
 	}
 }
 
-// file returns a file of the chart, by its name in the chart.
-func (r chartReader) file(name string) *source.File {
+// chartFile returns a file of the chart, by its name in the chart.
+func (r chartReader) chartFile(name string) *source.File {
 	for _, f := range r.content {
 		if f.Name == name {
 			return source.NewFile(path.Join(r.component.Chart.V, name), f.Data)
@@ -53,8 +53,8 @@ func (r chartReader) file(name string) *source.File {
 	return &source.File{Path: path.Join(r.component.Chart.V, name)}
 }
 
-// inChart reports a mistake of a chart, once for all components that are rendered from it.
-func (r chartReader) inChart(code diag.Code, at source.Span, message, help string) {
+// reportInChart reports a mistake of a chart, once for all components that are rendered from it.
+func (r chartReader) reportInChart(code diag.Code, at source.Span, message, help string) {
 	key := at.String() + message
 	report := r.told[key]
 	if report == nil {
@@ -80,9 +80,9 @@ var (
 	lineOfOutput = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bline (\d+)`) })
 )
 
-// fail reports an error of Helm, whose messages may have several lines, in one.
-func (r chartReader) fail(message string) {
-	if r.refused(message) || r.failedAt(message) {
+// reportHelmError reports an error of Helm, whose messages may have several lines, in one.
+func (r chartReader) reportHelmError(message string) {
+	if r.reportRefusedValues(message) || r.reportAtTemplateLine(message) {
 		return
 	}
 	r.list.Errorf(diag.ChartFails, r.component.Chart.At, "cannot render the chart `%s`: %s", r.component.Chart.V, inOneLine(message))
@@ -90,8 +90,8 @@ func (r chartReader) fail(message string) {
 
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// refused reports the values that the schema of a chart refuses, each at its own key.
-func (r chartReader) refused(message string) bool {
+// reportRefusedValues reports the values that the schema of a chart refuses, each at its own key.
+func (r chartReader) reportRefusedValues(message string) bool {
 	if !strings.Contains(message, "schema(s)") {
 		return false
 	}
@@ -100,7 +100,7 @@ func (r chartReader) refused(message string) bool {
 		pointer, what := line[1], line[2]
 		if strings.HasPrefix(what, "additional properties") {
 			for _, name := range quotedName().FindAllStringSubmatch(what, -1) {
-				r.unknownValue(pointer, name[1])
+				r.reportUnknownValue(pointer, name[1])
 			}
 			continue
 		}
@@ -115,16 +115,16 @@ func (r chartReader) refused(message string) bool {
 func (r chartReader) valueAt(pointer string) (at source.Span, name string) {
 	name = "its values"
 	if pointer != "" {
-		name = "the value `" + dotted(pointer) + "`"
+		name = "the value `" + dottedPath(pointer) + "`"
 	}
 	if place, found := r.component.Places[pointer]; found {
 		return place.Value, name
 	}
-	return r.around(pointer), name
+	return r.keyAround(pointer), name
 }
 
-// around returns the key of the nearest value around one, or that of all values.
-func (r chartReader) around(pointer string) source.Span {
+// keyAround returns the key of the nearest value around one, or that of all values.
+func (r chartReader) keyAround(pointer string) source.Span {
 	for pointer != "" {
 		pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
 		if place, found := r.component.Places[pointer]; found {
@@ -137,22 +137,22 @@ func (r chartReader) around(pointer string) source.Span {
 	return r.component.Chart.At
 }
 
-func dotted(pointer string) string {
+func dottedPath(pointer string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", "."))
 }
 
-// unknownValue reports a value that the chart does not know.
-func (r chartReader) unknownValue(around, name string) {
+// reportUnknownValue reports a value that the chart does not know.
+func (r chartReader) reportUnknownValue(around, name string) {
 	pointer := around + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 	place, written := r.component.Places[pointer]
 	if !written {
 		// The compiler gives its own charts values of its own (`mode`, `monitoring`), which an older copy does not know.
-		r.list.Errorf(diag.ChartFails, r.component.Chart.At, "the chart `%s` has no value `%s`", r.component.Chart.V, dotted(pointer)).
+		r.list.Errorf(diag.ChartFails, r.component.Chart.At, "the chart `%s` has no value `%s`", r.component.Chart.V, dottedPath(pointer)).
 			Notef("the compiler sets it").Helpf("the chart in your repository is older than this compiler: update it")
 		return
 	}
-	allowed := r.allowed(around)
-	report := r.list.Errorf(diag.ChartFails, place.Key, "the chart `%s` has no value `%s`", r.component.Chart.V, dotted(pointer)).Suggest(name, allowed)
+	allowed := r.allowedValueNames(around)
+	report := r.list.Errorf(diag.ChartFails, place.Key, "the chart `%s` has no value `%s`", r.component.Chart.V, dottedPath(pointer)).Suggest(name, allowed)
 	switch {
 	case len(report.Help) > 0:
 	case len(allowed) > 0:
@@ -162,13 +162,13 @@ func (r chartReader) unknownValue(around, name string) {
 	}
 }
 
-// allowed returns the names of the values that a chart has, by its schema and its defaults, in order.
-func (r chartReader) allowed(pointer string) []string {
+// allowedValueNames returns the names of the values that a chart has, by its schema and its defaults, in order.
+func (r chartReader) allowedValueNames(pointer string) []string {
 	names := map[string]bool{}
 	var schema, defaults map[string]any
 	// What cannot be read allows nothing.
-	_ = json.Unmarshal(r.file("values.schema.json").Data, &schema)
-	_ = yaml.Unmarshal(r.file("values.yaml").Data, &defaults)
+	_ = json.Unmarshal(r.chartFile("values.schema.json").Data, &schema)
+	_ = yaml.Unmarshal(r.chartFile("values.yaml").Data, &defaults)
 	for _, key := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		if key != "" {
 			properties, _ := schema["properties"].(map[string]any)
@@ -186,8 +186,8 @@ func (r chartReader) allowed(pointer string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// failedAt reports a failure at the line of a template that Helm names: the innermost one.
-func (r chartReader) failedAt(message string) bool {
+// reportAtTemplateLine reports a failure at the line of a template that Helm names: the innermost one.
+func (r chartReader) reportAtTemplateLine(message string) bool {
 	places := templatePlace().FindAllStringSubmatchIndex(message, -1)
 	if len(places) == 0 {
 		return false
@@ -199,7 +199,7 @@ func (r chartReader) failedAt(message string) bool {
 		}
 		return message[last[2*i]:last[2*i+1]]
 	}
-	file := r.file(part(2))
+	file := r.chartFile(part(2))
 	if len(file.Data) == 0 {
 		return false
 	}
@@ -207,21 +207,21 @@ func (r chartReader) failedAt(message string) bool {
 	what := inOneLine(strings.TrimLeft(message[last[1]:], "): "))
 	at := templateToken(file, number, what)
 	if strings.Contains(message, "execution error at (") { // `required` and `fail`: the chart refuses its values
-		r.asked(what, at)
+		r.reportRequiredValue(what, at)
 		return true
 	}
 	if strings.Contains(what, "unexpected EOF") {
-		at, what = opened(file, at), "an `end` is missing for what begins here"
+		at, what = unclosedBlockSpan(file, at), "an `end` is missing for what begins here"
 	}
 	if behind := failingPart().FindStringIndex(what); behind != nil && strings.HasPrefix(what, "executing ") {
 		what = "`" + strings.TrimSuffix(strings.TrimPrefix(what[behind[0]:behind[1]], "at <"), ">") + "` fails" + what[behind[1]:]
 	}
-	r.inChart(diag.ChartFails, at, fmt.Sprintf("cannot render the chart `%s`: %s", r.component.Chart.V, what), helpOf(what))
+	r.reportInChart(diag.ChartFails, at, fmt.Sprintf("cannot render the chart `%s`: %s", r.component.Chart.V, what), failureHelp(what))
 	return true
 }
 
-// helpOf says what to do about the failures that people meet most.
-func helpOf(what string) string {
+// failureHelp says what to do about the failures that people meet most.
+func failureHelp(what string) string {
 	switch {
 	case strings.Contains(what, "nil pointer evaluating"):
 		return "what is before the last dot has no value: set it in `values`, give the chart a default in values.yaml, or ask for it with `with` or `default`"
@@ -249,8 +249,8 @@ func templateToken(file *source.File, number int, what string) source.Span {
 	return file.Token(number, len([]rune(before))+1, len([]rune(text)))
 }
 
-// opened returns the line with the last block of a template that has no end, or else where it was missed.
-func opened(file *source.File, missed source.Span) source.Span {
+// unclosedBlockSpan returns the line with the last block of a template that has no end, or else where it was missed.
+func unclosedBlockSpan(file *source.File, missed source.Span) source.Span {
 	var open []int
 	number := 1
 	text, from := file.Text(), 0
@@ -270,9 +270,9 @@ func opened(file *source.File, missed source.Span) source.Span {
 	return templateToken(file, open[len(open)-1], "")
 }
 
-// asked reports what a chart asks for: at the value that its words name, or at the values.
-func (r chartReader) asked(what string, template source.Span) {
-	at := r.around("")
+// reportRequiredValue reports what a chart asks for: at the value that its words name, or at the values.
+func (r chartReader) reportRequiredValue(what string, template source.Span) {
+	at := r.keyAround("")
 	words := strings.FieldsFunc(what, func(c rune) bool { return strings.ContainsRune(" `'\",;:()", c) })
 	for _, word := range words {
 		pointer := "/" + strings.ReplaceAll(strings.Trim(strings.TrimPrefix(word, ".Values."), "."), ".", "/")
@@ -284,11 +284,11 @@ func (r chartReader) asked(what string, template source.Span) {
 	r.list.Errorf(diag.ChartFails, at, "the chart `%s` does not take these values: %s", r.component.Chart.V, what).Also(template, "asked for here")
 }
 
-// impure reports a call whose result changes, at its line.
-func (r chartReader) impure(call chart.Call) {
+// reportImpureCall reports a call whose result changes, at its line.
+func (r chartReader) reportImpureCall(call chart.FunctionCall) {
 	const help = "pass the value in `values`, or let something in the cluster create it"
 	message := fmt.Sprintf("`%s` calls `%s`, whose result changes from run to run or from machine to machine", call.Where, call.Function)
-	file := r.file(call.Where)
+	file := r.chartFile(call.Where)
 	if len(file.Data) == 0 { // a value that a template evaluates
 		r.list.Errorf(diag.ChartNotReproducible, r.valueWith(call.Function), "%s", message).Helpf("%s", help)
 		return
@@ -302,7 +302,7 @@ func (r chartReader) impure(call chart.Call) {
 			break
 		}
 	}
-	r.inChart(diag.ChartNotReproducible, at, message, help)
+	r.reportInChart(diag.ChartNotReproducible, at, message, help)
 }
 
 // valueWith returns the first value that holds a text, or else all of them.
@@ -312,18 +312,18 @@ func (r chartReader) valueWith(text string) source.Span {
 			return at
 		}
 	}
-	return r.around("")
+	return r.keyAround("")
 }
 
-// output reports a template that renders to something else than objects.
-func (r chartReader) output(name string, at source.Span, what string) {
-	r.inChart(diag.ChartOutput, at, fmt.Sprintf("`%s` does not render to Kubernetes objects: %s", name, inOneLine(what)), "")
+// reportOutput reports a template that renders to something else than objects.
+func (r chartReader) reportOutput(name string, at source.Span, what string) {
+	r.reportInChart(diag.ChartOutput, at, fmt.Sprintf("`%s` does not render to Kubernetes objects: %s", name, inOneLine(what)), "")
 }
 
-// notYAML reports output that is not YAML, at the line of the template from which the wrong line comes, if one is like it.
-func (r chartReader) notYAML(name string, document []byte, err error) {
+// reportNotYAML reports output that is not YAML, at the line of the template from which the wrong line comes, if one is like it.
+func (r chartReader) reportNotYAML(name string, document []byte, err error) {
 	_, template, _ := strings.Cut(name, "/")
-	file := r.file(template)
+	file := r.chartFile(template)
 	at, what, number := source.WholeFile(file), err.Error(), 0
 	if cause, found := lines.FirstMistake(string(document)); found {
 		number, what = cause.Line, cause.Message
@@ -331,16 +331,16 @@ func (r chartReader) notYAML(name string, document []byte, err error) {
 		number, _ = strconv.Atoi(found[1]) // digits
 	}
 	if output := strings.Split(string(document), "\n"); number > 0 && number <= len(output) {
-		if line := likeLine(file, output[number-1]); line > 0 {
+		if line := matchingLine(file, output[number-1]); line > 0 {
 			at = templateToken(file, line, "")
 		}
 		what = lineOfOutput().ReplaceAllString(what, "`"+strings.ReplaceAll(strings.TrimSpace(output[number-1]), "$", "$$")+"`")
 	}
-	r.output(name, at, what)
+	r.reportOutput(name, at, what)
 }
 
-// likeLine returns the only line of a template that is a line of its output, or that has its key; 0 for none and for several.
-func likeLine(file *source.File, output string) int {
+// matchingLine returns the only line of a template that is a line of its output, or that has its key; 0 for none and for several.
+func matchingLine(file *source.File, output string) int {
 	output = strings.TrimSpace(output)
 	key, _, isEntry := strings.Cut(output, ":")
 	same, alike, n := 0, 0, 0

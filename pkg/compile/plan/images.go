@@ -62,7 +62,7 @@ func (i *Images) resolve(spec Value[string]) Image {
 
 func pulledImage(reference, why string, by *origin.Origin, instead Value[string]) Value[string] {
 	from := origin.Origin{At: by.At, Kind: origin.Derived, Why: why}
-	return Value[string]{V: reference, Origin: from.Over(instead.V, &instead.Origin)}
+	return Value[string]{V: reference, Origin: from.Overriding(instead.V, &instead.Origin)}
 }
 
 func images(d *decode.Document, spec *v1alpha1.ImageSources) Images {

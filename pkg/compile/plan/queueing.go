@@ -176,7 +176,7 @@ func (m *Machines) addLauncherRoom(name string, node resource.Quantity, launcher
 		if unit.Name == name && larger > 0 {
 			before := unit.Value
 			unit.Value = inheritedValue(launcher, node, "a node and its launcher, because the node alone takes what the profile offers")
-			unit.Origin = unit.Over(before.V.String(), &before.Origin)
+			unit.Origin = unit.Overriding(before.V.String(), &before.Origin)
 		}
 	}
 }

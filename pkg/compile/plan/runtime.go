@@ -160,7 +160,7 @@ func share(d *decode.Document, own **resource.Quantity, offer Value[resource.Qua
 	if *own == nil {
 		return inheritedValue(offer, offer.V, "a runtime that asks for nothing takes what the profile offers")
 	}
-	return Value[resource.Quantity]{V: **own, Origin: origin.Origin{At: d.At(own)}.Over(offer.V.String(), &offer.Origin)}
+	return Value[resource.Quantity]{V: **own, Origin: origin.Origin{At: d.At(own)}.Overriding(offer.V.String(), &offer.Origin)}
 }
 
 // slots is the number of ranks per node: what the runtime writes, or one for each accelerator of the profile.
@@ -176,7 +176,7 @@ func slots(d *decode.Document, own *intstr.IntOrString, p *Profile) Value[int32]
 // launcherShare is what a launcher with ranks takes: what a node takes, whatever is written for a launcher without.
 func launcherShare(node, launcher Value[resource.Quantity]) Value[resource.Quantity] {
 	result := inheritedValue(node, node.V, "a launcher that runs ranks takes what a node takes")
-	result.Origin = result.Over(launcher.V.String(), &launcher.Origin)
+	result.Origin = result.Overriding(launcher.V.String(), &launcher.Origin)
 	return result
 }
 

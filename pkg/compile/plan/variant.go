@@ -42,7 +42,7 @@ func variant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *Im
 	r.Name, r.Default, r.Tenants, r.Waivers = writtenValue(d, &own.Name), Value[bool]{}, nil, nil
 	if own.Image != "" {
 		image := writtenValue(d, &own.Image)
-		image.Origin = image.Over(of.Image.Spec.V, &of.Image.Spec.Origin)
+		image.Origin = image.Overriding(of.Image.Spec.V, &of.Image.Spec.Origin)
 		r.Image = sources.resolve(image)
 	}
 	if own.Nodes != nil {
@@ -61,7 +61,7 @@ func (r *Runtime) boundNodes(d *decode.Document, own *v1alpha1.Nodes) {
 	replace := func(bound *Value[int32], field *int32) {
 		if d.Written(field) {
 			value, lost := writtenValue(d, field), *bound
-			value.Origin = value.Over(strconv.Itoa(int(lost.V)), &lost.Origin)
+			value.Origin = value.Overriding(strconv.Itoa(int(lost.V)), &lost.Origin)
 			*bound = value
 		}
 	}

@@ -34,7 +34,7 @@ func (c *originCarrier) carry(old *object.Node, from *origin.Origin, fresh *obje
 	case sameInMemory(old.Children, fresh.Children) && old.Kind == fresh.Kind && old.Text == fresh.Text:
 	case old.Kind != fresh.Kind || old.Text != fresh.Text:
 		c.added(fresh, path)
-		over := fresh.From.Over(written(old), from)
+		over := fresh.From.Overriding(written(old), from)
 		fresh.From = &over
 	case fresh.Kind == object.MapNode:
 		c.entries(old, from, fresh, path)

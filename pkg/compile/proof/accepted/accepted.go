@@ -145,7 +145,7 @@ func cause(from *origin.Origin, o *object.Object) *origin.Origin {
 			content = append(content, part)
 		}
 	}
-	if at := o.Patch(content...); !at.IsZero() {
+	if at := o.PatchSpan(content...); !at.IsZero() {
 		return &origin.Origin{Kind: origin.Patched, At: at}
 	}
 	return from

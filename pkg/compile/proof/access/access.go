@@ -130,7 +130,7 @@ func FactsOf(objects []object.Object) Facts {
 
 func readRole(o *object.Object) *role {
 	r := &role{roleRef: roleRef{o.ID.Namespace, o.ID.Name}, labels: map[string]string{}, rules: readRules(o.Root.Get("rules")), at: o.Origin,
-		patch: o.Patch(o.Root.Get("rules"), o.Root.Get("aggregationRule"), o.Root.At("metadata", "labels"))}
+		patch: o.PatchSpan(o.Root.Get("rules"), o.Root.Get("aggregationRule"), o.Root.At("metadata", "labels"))}
 	if !r.patch.IsZero() {
 		r.at = r.patch
 	}
@@ -149,7 +149,7 @@ func readRole(o *object.Object) *role {
 }
 
 func readBinding(o *object.Object) *binding {
-	b := &binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.Patch(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
+	b := &binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.PatchSpan(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
 	if ref := o.Root.Get("roleRef"); ref != nil {
 		switch name := ref.Scalar("name"); ref.Scalar("kind") {
 		case "Role":
@@ -179,7 +179,7 @@ func subjectOf(kind, namespace, name string) Subject {
 
 // placeOf is where a patch changed who has which role, else where a spec names a subject, or the spec that the binding is made for.
 func placeOf(o *object.Object, subject *object.Node) source.Span {
-	if at := o.Wrote(subject, o.Root.Get("roleRef")); !at.IsZero() {
+	if at := o.WritingPatchSpan(subject, o.Root.Get("roleRef")); !at.IsZero() {
 		return at
 	}
 	if n := subject.Get("name"); n != nil && n.From != nil && n.From.Kind != origin.Rendered && !n.From.At.IsZero() {

@@ -132,26 +132,26 @@ func (f *Facts) add(o *object.Object) {
 		f.queues = append(f.queues, queueOf(o, r))
 	case "Namespace":
 		if r.text("metadata", "labels", plan.ManagedByKueueLabel) != "true" {
-			f.unmanaged = append(f.unmanaged, unmanaged{o.ID.Name, o.Patch(o.Root.At("metadata", "labels"))})
+			f.unmanaged = append(f.unmanaged, unmanaged{o.ID.Name, o.PatchSpan(o.Root.At("metadata", "labels"))})
 		}
 	case "LocalQueue":
-		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), o.Patch(o.Root.Get("spec"))})
+		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), o.PatchSpan(o.Root.Get("spec"))})
 	case "ResourceQuota":
 		hard := r.at("spec", "hard")
 		scoped := o.Root.At("spec", "scopes") != nil || o.Root.At("spec", "scopeSelector") != nil
-		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), scoped, r.at("metadata", "namespace").span(), o.Patch(o.Root.Get("spec"))})
+		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), scoped, r.at("metadata", "namespace").span(), o.PatchSpan(o.Root.Get("spec"))})
 	case "LimitRange":
 		f.limits = append(f.limits, limitRangesOf(o, r)...)
 	case "PersistentVolumeClaim":
 		f.claims = append(f.claims, claimOf(o.ID, r))
 	case "WorkloadPriorityClass":
 		value, _ := strconv.ParseInt(r.text("value"), 10, 64)
-		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").span(), o.Patch(&o.Root)})
+		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").span(), o.PatchSpan(&o.Root)})
 	}
 }
 
 func topologyOf(o *object.Object, r reader) topology {
-	t := topology{name: o.ID.Name, patch: o.Patch(o.Root.Get("spec"))}
+	t := topology{name: o.ID.Name, patch: o.PatchSpan(o.Root.Get("spec"))}
 	for _, level := range r.at("spec", "levels").items() {
 		t.levels = append(t.levels, level.text("nodeLabel"))
 	}
@@ -163,7 +163,7 @@ func limitRangesOf(o *object.Object, r reader) []limitRange {
 	for _, item := range r.at("spec", "limits").items() {
 		if item.text("type") == "Container" {
 			result = append(result, limitRange{
-				namespace: o.ID.Namespace, at: item.span(), patch: o.Patch(o.Root.Get("spec")),
+				namespace: o.ID.Namespace, at: item.span(), patch: o.PatchSpan(o.Root.Get("spec")),
 				most: item.at("max").amounts(), standard: item.at("default").amounts(), standardAsked: item.at("defaultRequest").amounts(),
 			})
 		}

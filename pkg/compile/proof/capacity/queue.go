@@ -59,7 +59,7 @@ type flavor struct {
 
 func queueOf(o *object.Object, r reader) queue {
 	spec := r.at("spec")
-	q := queue{name: o.ID.Name, cohort: o.ID.Kind == "Cohort", at: r.at("metadata", "name").span(), patch: o.Patch(o.Root.Get("spec"))}
+	q := queue{name: o.ID.Name, cohort: o.ID.Kind == "Cohort", at: r.at("metadata", "name").span(), patch: o.PatchSpan(o.Root.Get("spec"))}
 	for _, key := range []string{"cohortName", "cohort", "parentName"} {
 		if parent := spec.at(key); parent.node != nil {
 			q.parent, q.parentFrom = parent.node.Text, parent.from
@@ -121,7 +121,7 @@ func boundOf(name string, limit reader) (*int64, *origin.Origin) {
 }
 
 func flavorOf(o *object.Object, r reader) flavor {
-	f := flavor{name: o.ID.Name, patch: o.Patch(o.Root.Get("spec")), topology: r.text("spec", "topologyName"), at: r.at("metadata", "name").span()}
+	f := flavor{name: o.ID.Name, patch: o.PatchSpan(o.Root.Get("spec")), topology: r.text("spec", "topologyName"), at: r.at("metadata", "name").span()}
 	for _, item := range r.at("spec", "nodeLabels").items() {
 		f.labels = append(f.labels, label{item.node.Key, item.node.Text})
 	}

@@ -87,7 +87,7 @@ func (p *proof) compare(was, now *object.Object) {
 		where, different := difference(was.Root.At(path...), now.Root.At(path...))
 		if different {
 			path = append(path, where...)
-			p.list.Errorf(diag.EnforcementWeakened, place(now.Patch(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", object.Spell(path), now.ID, whyEnforced(now.ID)).
+			p.list.Errorf(diag.EnforcementWeakened, place(now.PatchSpan(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", object.SpellPath(path), now.ID, whyEnforced(now.ID)).
 				Helpf("change the spec that it follows from, remove the patch, or write a waiver into the spec of the cluster")
 		}
 	}

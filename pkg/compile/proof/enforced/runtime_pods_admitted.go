@@ -40,7 +40,7 @@ func (p *proof) admitted(o *object.Object) {
 			continue
 		}
 		name := jobs.Children[i].Scalar("name")
-		p.list.Errorf(diag.PodsRefused, place(o.Patch(template), o), "the namespaces of the tenant `%s` refuse the pods `%s` of the runtime `%s`: %s", tenant.Name.V, name, o.ID.Name, refused).
+		p.list.Errorf(diag.PodsRefused, place(o.PatchSpan(template), o), "the namespaces of the tenant `%s` refuse the pods `%s` of the runtime `%s`: %s", tenant.Name.V, name, o.ID.Name, refused).
 			Notef("they enforce the Pod Security Standard `%s`", level).Helpf("correct the patch: jobs of the runtime would never start")
 		return
 	}

@@ -114,7 +114,7 @@ func makerOf(o *object.Object, template *object.Node, job string) []podMaker {
 	if template == nil {
 		return nil // the proof of what the API server accepts reports it
 	}
-	return []podMaker{{id: o.ID, template: template, job: job, at: place(o.Patch(template), o)}}
+	return []podMaker{{id: o.ID, template: template, job: job, at: place(o.PatchSpan(template), o)}}
 }
 
 // Workloads are the facts of a cluster. The zero Workloads is empty and ready.

@@ -81,13 +81,13 @@ func readNamespace(o *object.Object) namespaceFact {
 		}
 	}
 	f.labels[nameLabel] = o.ID.Name
-	f.patch = o.Patch(o.Root.At("metadata", "labels"))
+	f.patch = o.PatchSpan(o.Root.At("metadata", "labels"))
 	return f
 }
 
 func readPolicy(o *object.Object) policyFact {
 	s, ok := readSpec(o.Root.Get("spec"))
-	f := policyFact{namespace: o.ID.Namespace, name: o.ID.Name, spec: s, bad: !ok, at: o.Origin, patch: o.Patch(o.Root.Get("spec"))}
+	f := policyFact{namespace: o.ID.Namespace, name: o.ID.Name, spec: s, bad: !ok, at: o.Origin, patch: o.PatchSpan(o.Root.Get("spec"))}
 	if !f.patch.IsZero() {
 		f.at = f.patch
 	}

@@ -165,7 +165,7 @@ func places(o *object.Object, s *spec) []source.Span {
 // placeOf returns the place of the patch that wrote something in a rule, else the first place in a spec that one of its peers comes
 // from; for a chart it is where the chart is named.
 func placeOf(o *object.Object, rule *object.Node, peers string) source.Span {
-	for _, at := range []source.Span{o.Wrote(rule), placeBelow(rule.Get(peers)), placeAt(rule)} {
+	for _, at := range []source.Span{o.WritingPatchSpan(rule), placeBelow(rule.Get(peers)), placeAt(rule)} {
 		if !at.IsZero() {
 			return at
 		}

@@ -210,7 +210,7 @@ func uses(t *plan.Tenant, runtime string) bool {
 }
 
 func place(o *object.Object, part *object.Node) source.Span {
-	if patch := o.Patch(part); !patch.IsZero() {
+	if patch := o.PatchSpan(part); !patch.IsZero() {
 		return patch
 	}
 	return o.Origin

@@ -101,7 +101,7 @@ func (p prover) expect(holds bool, at *object.Node, format string, args ...any) 
 
 // place is where the value comes from: the patch that changed it, else of the origins below it the first that has a place.
 func (p prover) place(at *object.Node) source.Span {
-	place := p.object.Patch(at)
+	place := p.object.PatchSpan(at)
 	if at != nil && place.IsZero() {
 		at.Leaves(p.object.Rule, func(_ []string, _ *object.Node, from *origin.Origin) {
 			if place.IsZero() && from != nil {

@@ -157,7 +157,7 @@ func (r reader) place(n *object.Node) source.Span {
 	if n != nil && n.From != nil && !n.From.At.IsZero() {
 		return n.From.At
 	}
-	if at := r.object.Patch(n); !at.IsZero() {
+	if at := r.object.PatchSpan(n); !at.IsZero() {
 		return at
 	}
 	return r.object.Origin

@@ -10,7 +10,7 @@ import (
 type Path []string
 
 // String returns for example `spec.hard["requests.cpu"]`, as explain takes it.
-func (p Path) String() string { return object.Spell(p) }
+func (p Path) String() string { return object.SpellPath(p) }
 
 // Short is the path as a sentence needs it: within the pod template of a job, after the name of the job.
 func (p Path) Short() string {

@@ -66,7 +66,7 @@ func (c *Cluster) program(part []*match.Change) Effect {
 
 // patchOverridesCompiler reports whether a patch has another value than the compiler, of which nothing is proven.
 func patchOverridesCompiler(c *match.Change) bool {
-	return c.New != nil && (c.To != nil && c.To.Kind == origin.Patched || c.After != nil && !c.After.Wrote(c.New).IsZero())
+	return c.New != nil && (c.To != nil && c.To.Kind == origin.Patched || c.After != nil && !c.After.WritingPatchSpan(c.New).IsZero())
 }
 
 // isVariable reports whether a change is about the environment of a container.

@@ -149,7 +149,7 @@ func sameShared(was, is *state) func(cluster string) bool {
 	return func(cluster string) bool {
 		return same && !slices.ContainsFunc(changed, func(name string) bool {
 			owner := ownerOf(name, clusters)
-			return owner == "" || owner == cluster || was.patches[cluster].Computes() || is.patches[cluster].Computes()
+			return owner == "" || owner == cluster || was.patches[cluster].HasPrograms() || is.patches[cluster].HasPrograms()
 		})
 	}
 }

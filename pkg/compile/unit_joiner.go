@@ -82,7 +82,7 @@ func (j *joiner) join(c compiled) error {
 	if err := j.take(c.unit); err != nil || !c.job.last {
 		return err
 	}
-	c.job.overlay.Judge(j.effects, j.list)
+	c.job.overlay.ReportIneffective(j.effects, j.list)
 	removed := j.effects.Removed()
 	j.isolation.Removed(removed)
 	j.access.Removed(removed)

@@ -22,14 +22,14 @@ func repositoryCanBeRead(c *plan.Cluster, list *diag.List) {
 // engineKnowsFields refuses an engine that does not know what is compiled for it.
 func engineKnowsFields(c *plan.Cluster, list *diag.List) {
 	g := c.GitOps
-	if g == nil || !plan.EarlierVersion(g.Version.V, g.Oldest()) {
+	if g == nil || !plan.EarlierVersion(g.Version.V, g.OldestVersion()) {
 		return
 	}
 	engine := "Argo CD"
 	if g.Flux.V {
 		engine = "Flux"
 	}
-	list.Errorf(diag.EngineTooOld, g.Version.At, "%s %s is older than what is supported: %s or later", engine, g.Version.V, g.Oldest()).
+	list.Errorf(diag.EngineTooOld, g.Version.At, "%s %s is older than what is supported: %s or later", engine, g.Version.V, g.OldestVersion()).
 		Helpf("upgrade %s, or let somebody apply the compiled tree without `gitops`", engine)
 }
 

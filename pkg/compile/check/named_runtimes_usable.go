@@ -14,7 +14,7 @@ func namedRuntimesUsable(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-func checkUse(c *plan.Cluster, t *plan.Tenant, use plan.Use, list *diag.List) {
+func checkUse(c *plan.Cluster, t *plan.Tenant, use plan.NamedRuntime, list *diag.List) {
 	switch r := use.Runtime; {
 	case r.Retired:
 		list.Errorf(diag.RuntimeNotUsable, use.Name.At, "the runtime `%s` is retired", r.Name.V).

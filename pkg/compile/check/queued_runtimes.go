@@ -25,7 +25,7 @@ func queuesAdmitRuntimes(c *plan.Cluster, list *diag.List) {
 func noShare(c *plan.Cluster, t *plan.Tenant, r *plan.Runtime, list *diag.List) {
 	const message = "the tenant `%s` has no share of the machines of the runtime `%s` on `%s`: Kueue would never admit a job"
 	const help = "add a share of the profile `%s` to `queue.shares`, or leave the runtime out of `runtimes`"
-	i := slices.IndexFunc(t.Named, func(u plan.Use) bool { return u.Runtime == r })
+	i := slices.IndexFunc(t.Named, func(u plan.NamedRuntime) bool { return u.Runtime == r })
 	if i >= 0 {
 		list.Errorf(diag.RuntimeWithoutShare, t.Named[i].Name.At, message, t.Name.V, r.Name.V, c.Name.V).
 			Also(r.ProfileName.At, "its machines").Helpf(help, r.Profile.Name)

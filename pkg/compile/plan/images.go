@@ -66,7 +66,7 @@ func pulledImage(reference, why string, by *origin.Origin, instead Value[string]
 }
 
 func images(d *decode.Document, spec *v1alpha1.ImageSources) Images {
-	result := Images{Digests: entries(d, &spec.Digests)}
+	result := Images{Digests: namedEntries(d, &spec.Digests)}
 	for i := range spec.Mirrors {
 		result.Mirrors = append(result.Mirrors, Mirror{From: writtenValue(d, &spec.Mirrors[i].From), To: writtenValue(d, &spec.Mirrors[i].To)})
 	}

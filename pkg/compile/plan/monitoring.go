@@ -19,7 +19,7 @@ func monitoring(d *decode.Document, spec *v1alpha1.Monitoring) *Monitoring {
 		return nil
 	}
 	return &Monitoring{
-		Namespace: writtenValue(d, &spec.Namespace), Labels: entries(d, &spec.Labels),
+		Namespace: writtenValue(d, &spec.Namespace), Labels: namedEntries(d, &spec.Labels),
 		Interval:   orDefault(d, &spec.Interval, "often enough for jobs of minutes"),
 		Alerts:     boolOrDefault(d, &spec.Alerts, true, "nobody looks at metrics all the time"),
 		Dashboards: boolOrDefault(d, &spec.Dashboards, false, "not every cluster has a Grafana that looks for them"),

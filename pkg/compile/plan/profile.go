@@ -56,7 +56,7 @@ func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 		Fabric:           fabric(d.Document, &spec.Fabric),
 		CPU:              writtenValue(d.Document, &spec.Node.CPU),
 		Memory:           writtenValue(d.Document, &spec.Node.Memory),
-		NodeSelector:     entries(d.Document, &spec.NodeSelector),
+		NodeSelector:     namedEntries(d.Document, &spec.NodeSelector),
 		Tolerations:      tolerations(d.Document, spec.Tolerations),
 		TolerationFields: tolerationFields(d.Document, spec.Tolerations),
 		SharedMemory:     writtenValue(d.Document, &spec.SharedMemory),
@@ -80,7 +80,7 @@ func accelerators(b *resolve.Bundle, capacity []v1alpha1.Capacity) []string {
 			names = append(names, a.Resource)
 		}
 	}
-	return unique(names)
+	return uniqueNames(names)
 }
 
 func tolerations(d *decode.Document, list []v1alpha1.Toleration) []Value[corev1.Toleration] {

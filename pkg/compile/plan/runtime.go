@@ -126,8 +126,8 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		MinNodes:          orDefault(d.Document, &spec.Nodes.Min, "the smallest job has one node"),
 		MaxNodes:          orDefault(d.Document, &spec.Nodes.Max, "as far as upstream's users report success"),
 		Slots:             slots(d.Document, &spec.SlotsPerNode, p),
-		CPU:               share(d.Document, &spec.ResourcesPerNode.CPU, p.CPU),
-		Memory:            share(d.Document, &spec.ResourcesPerNode.Memory, p.Memory),
+		CPU:               shareOfMachine(d.Document, &spec.ResourcesPerNode.CPU, p.CPU),
+		Memory:            shareOfMachine(d.Document, &spec.ResourcesPerNode.Memory, p.Memory),
 		LauncherCPU:       orDefault(d.Document, &spec.Launcher.CPU, "enough for mpirun in a launcher without ranks"),
 		LauncherMemory:    orDefault(d.Document, &spec.Launcher.Memory, "enough for mpirun in a launcher without ranks"),
 		LauncherRunsRanks: orDefault(d.Document, &spec.Launcher.RunsRanks, "the launcher is a small pod beside the nodes"),
@@ -135,7 +135,7 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		Volumes:           volumes(d.Document, spec.Volumes),
 		Gang:              gang(d.Document, &spec.Gang),
 		Restarts:          orDefault(d.Document, &spec.Restarts, "a job that lost a machine is not started again"),
-		MaxDuration:       derivedValue(d.Document, &spec.MaxDuration, duration(spec.MaxDuration), "a job may run forever"),
+		MaxDuration:       derivedValue(d.Document, &spec.MaxDuration, parseDuration(spec.MaxDuration), "a job may run forever"),
 		Deprecation:       deprecation(d.Document, spec.Deprecation),
 		Default:           orDefault(d.Document, &spec.Default, "tools offer another runtime first"),
 		Waivers:           waivers(d.Document, spec.Waivers),
@@ -155,8 +155,8 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 	return r
 }
 
-// share is what one node of a job takes of a machine: what the runtime writes, over what the profile offers.
-func share(d *decode.Document, own **resource.Quantity, offer Value[resource.Quantity]) Value[resource.Quantity] {
+// shareOfMachine is what one node of a job takes of a machine: what the runtime writes, over what the profile offers.
+func shareOfMachine(d *decode.Document, own **resource.Quantity, offer Value[resource.Quantity]) Value[resource.Quantity] {
 	if *own == nil {
 		return inheritedValue(offer, offer.V, "a runtime that asks for nothing takes what the profile offers")
 	}
@@ -195,7 +195,7 @@ func volumes(d *decode.Document, list []v1alpha1.Volume) []Volume {
 func gang(d *decode.Document, spec *v1alpha1.Gang) Gang {
 	return Gang{
 		Scheduler: derivedValue(d, &spec.Scheduler, string(spec.Scheduler), "pods start as they fit"),
-		Timeout:   derivedValue(d, &spec.Timeout, duration(spec.Timeout), "long enough for images to be pulled"),
+		Timeout:   derivedValue(d, &spec.Timeout, parseDuration(spec.Timeout), "long enough for images to be pulled"),
 		Priority:  writtenValue(d, &spec.Priority),
 		Within:    writtenValue(d, &spec.Within),
 	}

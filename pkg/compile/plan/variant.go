@@ -13,8 +13,8 @@ import (
 // (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
 const endpointVariable = "AWS_ENDPOINT_URL"
 
-// bases are the places where variants name the runtimes that they change.
-func bases(d *decode.Document, list []v1alpha1.Variant) []Value[string] {
+// variantBases are the places where variants name the runtimes that they change.
+func variantBases(d *decode.Document, list []v1alpha1.Variant) []Value[string] {
 	result := make([]Value[string], 0, len(list))
 	for i := range list {
 		result = append(result, writtenValue(d, &list[i].Runtime))

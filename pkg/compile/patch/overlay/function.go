@@ -11,8 +11,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// function is a patch that computes: a Jsonnet file with a function of an object.
-type function struct {
+// functionPatch is a patch that computes: a Jsonnet file with a function of an object.
+type functionPatch struct {
 	file  *source.File
 	calls jsonnet.FunctionCaller
 	// last is what it yielded last, which knows where it writes values.
@@ -24,8 +24,8 @@ func isFunction(name *object.Node) bool {
 	return name != nil && (path.Ext(name.Text) == ".jsonnet" || path.Ext(name.Text) == ".libsonnet")
 }
 
-// function adds the step of an entry of `patches` whose file is a program.
-func (r *reader) function(entry, named *object.Node) {
+// addFunctionStep adds the step of an entry of `patches` whose file is a program.
+func (r *overlayReader) addFunctionStep(entry, named *object.Node) {
 	if r.functions == nil {
 		r.list.Errorf(diag.PatchFile, named.From.At, "Jsonnet is not evaluated here")
 		return
@@ -36,22 +36,22 @@ func (r *reader) function(entry, named *object.Node) {
 			Helpf("add a `target` with a kind, and a name, a namespace or labels")
 		return
 	}
-	name := r.local(named)
+	name := r.localPath(named)
 	if name == "" {
 		return
 	}
-	file := r.load(name, named.From.At)
-	selects, ok := r.selects(target)
+	file := r.loadFile(name, named.From.At)
+	selects, ok := r.newSelectFunc(target)
 	if file == nil || !ok {
 		return
 	}
 	r.overlay.functions = r.functions
-	s := step{what: "the function", at: source.WholeFile(file), target: target.From.At, selects: selects, function: &function{file: file, calls: r.functions}}
+	s := step{what: "the function", at: source.WholeFile(file), target: target.From.At, selects: selects, function: &functionPatch{file: file, calls: r.functions}}
 	r.addPatchStep(s, target, &object.Node{})
 }
 
-// apply calls the function with each object.
-func (f *function) apply(objects []object.Object, list *diag.List) (map[object.ID]object.Node, bool) {
+// callWithEach calls the function with each object.
+func (f *functionPatch) callWithEach(objects []object.Object, list *diag.List) (map[object.ID]object.Node, bool) {
 	output := map[object.ID]object.Node{}
 	for i := range objects {
 		o := &objects[i]
@@ -61,7 +61,7 @@ func (f *function) apply(objects []object.Object, list *diag.List) (map[object.I
 		}
 		f.last = f.calls.Call(f.file, string(argument))
 		if f.last.Err != nil {
-			f.fail(f.last.Err, o.ID, list)
+			f.reportError(f.last.Err, o.ID, list)
 			return nil, false
 		}
 		if len(f.last.Documents) == 0 {
@@ -73,13 +73,13 @@ func (f *function) apply(objects []object.Object, list *diag.List) (map[object.I
 				Helpf("return the object that is passed, changed, or `null` to remove it")
 			return nil, false
 		}
-		sameNumbers(&o.Root, &root)
+		keepNumberText(&o.Root, &root)
 		output[root.ID()] = root
 	}
 	return output, true
 }
 
-func (f *function) fail(wrong *jsonnet.Error, id object.ID, list *diag.List) {
+func (f *functionPatch) reportError(wrong *jsonnet.Error, id object.ID, list *diag.List) {
 	report := list.Errorf(diag.PatchFails, wrong.Span(f.file), "%s", wrong.Message).Notef("it was called for %s", id)
 	for _, frame := range wrong.Trace {
 		report.Notef("%s", frame)
@@ -89,8 +89,8 @@ func (f *function) fail(wrong *jsonnet.Error, id object.ID, list *diag.List) {
 	}
 }
 
-// sameNumbers gives numbers that did not change their old text: Jsonnet has one kind of number and writes it in its own way.
-func sameNumbers(old, fresh *object.Node) {
+// keepNumberText gives numbers that did not change their old text: Jsonnet has one kind of number and writes it in its own way.
+func keepNumberText(old, fresh *object.Node) {
 	for i := range fresh.Children {
 		child := &fresh.Children[i]
 		var before *object.Node
@@ -103,20 +103,20 @@ func sameNumbers(old, fresh *object.Node) {
 		if before == nil || before.Kind != child.Kind {
 			continue
 		}
-		if child.Kind == object.NumberNode && number(before.Text) == number(child.Text) {
+		if child.Kind == object.NumberNode && parseNumber(before.Text) == parseNumber(child.Text) {
 			child.Text = before.Text
 		}
-		sameNumbers(before, child)
+		keepNumberText(before, child)
 	}
 }
 
-func number(text string) float64 {
+func parseNumber(text string) float64 {
 	value, _ := strconv.ParseFloat(text, 64)
 	return value
 }
 
-// place is where the function writes a value, or as near as can be told.
-func (f *function) place(path []segment) source.Span {
+// placeOf is where the function writes a value, or as near as can be told.
+func (f *functionPatch) placeOf(path []pathSegment) source.Span {
 	keys := make([]string, len(path))
 	for i, s := range path {
 		keys[i] = s.name

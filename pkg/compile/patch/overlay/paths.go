@@ -20,7 +20,7 @@ func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
 			return true
 		case name == "add" || name == "move" || name == "copy":
 			added = append(added, path.Text)
-		case (name == "replace" || name == "remove") && !hasPrefix(path.Text, added) && !exists(&o.Root, path.Text):
+		case (name == "replace" || name == "remove") && !isAddedBefore(path.Text, added) && !pointerExists(&o.Root, path.Text):
 			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s`", s.what, o.ID, path.Text).
 				Helpf("correct the path, or `add` the value")
 			return false
@@ -29,7 +29,7 @@ func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
 	return true
 }
 
-func hasPrefix(pointer string, added []string) bool {
+func isAddedBefore(pointer string, added []string) bool {
 	for _, prefix := range added {
 		if pointer == prefix || strings.HasPrefix(pointer, prefix+"/") || strings.HasSuffix(prefix, "/-") {
 			return true
@@ -38,8 +38,8 @@ func hasPrefix(pointer string, added []string) bool {
 	return false
 }
 
-// exists reports whether a JSON pointer leads to a value.
-func exists(n *object.Node, pointer string) bool {
+// pointerExists reports whether a JSON pointer leads to a value.
+func pointerExists(n *object.Node, pointer string) bool {
 	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		if n.Kind == object.ListNode {
 			index, err := strconv.Atoi(token)

@@ -28,8 +28,8 @@ const ResourceFile = "overlay"
 // specGroup is the API group of specs.
 var specGroup, _, _ = strings.Cut(v1alpha1.APIVersion, "/")
 
-// reader makes an overlay.
-type reader struct {
+// overlayReader makes an overlay.
+type overlayReader struct {
 	root    fs.FS
 	folder  string
 	list    *diag.List
@@ -44,15 +44,15 @@ type reader struct {
 // Resources come first, because replacements look for their sources there.
 var fields = []struct {
 	name string
-	read func(*reader, *object.Node)
+	read func(*overlayReader, *object.Node)
 }{
-	{"resources", (*reader).resource},
-	{"patches", (*reader).patch},
-	{"labels", (*reader).label},
+	{"resources", (*overlayReader).addResource},
+	{"patches", (*overlayReader).addPatchSteps},
+	{"labels", (*overlayReader).addLabelStep},
 	{"commonAnnotations", nil},
-	{"replicas", (*reader).replicas},
-	{"images", (*reader).image},
-	{"replacements", (*reader).replacement},
+	{"replicas", (*overlayReader).addReplicasStep},
+	{"images", (*overlayReader).addImageStep},
+	{"replacements", (*overlayReader).readReplacementEntry},
 }
 
 // refused are fields of a kustomization that do not fit here, and why.
@@ -72,13 +72,13 @@ var refused = map[string]string{
 	"helmGlobals":           "name charts in `components` of the cluster's spec",
 }
 
-// read reads the kustomization.
-func (r *reader) read(name string) {
-	file := r.load(name, source.WholeFile(source.NewFile(name, nil)))
+// readKustomization reads the kustomization.
+func (r *overlayReader) readKustomization(name string) {
+	file := r.loadFile(name, source.WholeFile(source.NewFile(name, nil)))
 	if file == nil {
 		return
 	}
-	roots := r.documents(file, file)
+	roots := r.readDocuments(file, file)
 	if len(roots) != 1 || roots[0].Kind != object.MapNode {
 		if r.list.Errors() == 0 {
 			r.list.Errorf(diag.PatchFile, source.WholeFile(file), "a kustomization must be one mapping")
@@ -94,7 +94,7 @@ func (r *reader) read(name string) {
 		switch {
 		case entries == nil:
 		case field.name == "commonAnnotations":
-			r.commonAnnotations(entries)
+			r.addCommonAnnotations(entries)
 		default:
 			for i := range entries.Children {
 				field.read(r, &entries.Children[i])
@@ -104,7 +104,7 @@ func (r *reader) read(name string) {
 }
 
 // checkFields reports fields that do not fit, and whether there are none.
-func (r *reader) checkFields(root *object.Node) bool {
+func (r *overlayReader) checkFields(root *object.Node) bool {
 	before := r.list.Len()
 	var names []string
 	for _, field := range fields {
@@ -115,7 +115,7 @@ func (r *reader) checkFields(root *object.Node) bool {
 		if field.Key == "apiVersion" || field.Key == "kind" || field.Key == "metadata" || contains(names, field.Key) {
 			continue
 		}
-		report := r.list.Errorf(diag.PatchFieldRefused, keyOf(field.Key, field.From.At), "`%s` cannot be used here", field.Key)
+		report := r.list.Errorf(diag.PatchFieldRefused, keyPlaceOf(field.Key, field.From.At), "`%s` cannot be used here", field.Key)
 		if why := refused[field.Key]; why != "" {
 			report.Notef("%s", why)
 		}
@@ -131,8 +131,8 @@ func (r *reader) checkFields(root *object.Node) bool {
 		return false
 	}
 	var kustomization types.Kustomization
-	if err := kustomization.Unmarshal(encode(root)); err != nil {
-		r.invalid(root, err)
+	if err := kustomization.Unmarshal(encodeJSON(root)); err != nil {
+		r.reportInvalid(root, err)
 		return false
 	}
 	return true
@@ -147,28 +147,28 @@ func contains(names []string, name string) bool {
 	return false
 }
 
-// encode returns a value as JSON, which YAML is too. Values are JSON by construction.
-func encode(n *object.Node) []byte {
+// encodeJSON returns a value as JSON, which YAML is too. Values are JSON by construction.
+func encodeJSON(n *object.Node) []byte {
 	data, _ := json.Marshal(n.Value())
 	return data
 }
 
-// invalid reports an error of a reader that knows no places, at the key that it names where it names one.
-func (r *reader) invalid(root *object.Node, err error) {
+// reportInvalid reports an error of a reader that knows no places, at the key that it names where it names one.
+func (r *overlayReader) reportInvalid(root *object.Node, err error) {
 	message := strings.Join(strings.Fields(err.Error()), " ")
 	at := root.From.At
 	if _, after, found := strings.Cut(message, "unknown field \""); found {
 		name, _, _ := strings.Cut(after, "\"")
 		root.Leaves(root.From, func(path []string, leaf *object.Node, from *origin.Origin) {
 			if contains(path, name) || leaf.Key == name {
-				at = keyOf(name, from.At)
+				at = keyPlaceOf(name, from.At)
 			}
 		})
 	}
 	r.list.Errorf(diag.PatchFile, at, "the kustomization cannot be read: %s", message)
 }
 
-func (r *reader) load(name string, at source.Span) *source.File {
+func (r *overlayReader) loadFile(name string, at source.Span) *source.File {
 	data, err := source.ReadBounded(r.root, name, source.MaxFileSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -183,9 +183,9 @@ func (r *reader) load(name string, at source.Span) *source.File {
 	return source.NewFile(name, data)
 }
 
-func (r *reader) documents(text, shown *source.File) []object.Node {
-	roots, _, err := documents(text, shown)
-	var wrong *mistake
+func (r *overlayReader) readDocuments(text, shown *source.File) []object.Node {
+	roots, _, err := parseDocuments(text, shown)
+	var wrong *readError
 	if errors.As(err, &wrong) {
 		r.list.Errorf(diag.PatchFile, wrong.at, "%s", wrong.message)
 		return nil
@@ -193,8 +193,8 @@ func (r *reader) documents(text, shown *source.File) []object.Node {
 	return roots
 }
 
-// local returns the path of a file that the kustomization names, or "" after a mistake.
-func (r *reader) local(name *object.Node) string {
+// localPath returns the path of a file that the kustomization names, or "" after a mistake.
+func (r *overlayReader) localPath(name *object.Node) string {
 	clean := path.Clean(name.Text)
 	if name.Kind != object.TextNode || strings.Contains(name.Text, "://") || !fs.ValidPath(clean) || clean == "." {
 		r.list.Errorf(diag.PatchFileMissing, name.From.At, "`%s` is not a file of this folder", name.Text).
@@ -205,20 +205,20 @@ func (r *reader) local(name *object.Node) string {
 	return path.Join(r.folder, clean)
 }
 
-func (r *reader) addStep(s step) { r.overlay.steps = append(r.overlay.steps, s) }
+func (r *overlayReader) addStep(s step) { r.overlay.steps = append(r.overlay.steps, s) }
 
-func all(*object.Object) bool { return true }
+func selectsAll(*object.Object) bool { return true }
 
-// commonAnnotations adds annotations to all objects.
-func (r *reader) commonAnnotations(entry *object.Node) {
-	r.addStep(step{what: "`commonAnnotations`", at: entry.From.At, target: entry.From.At, selects: all, field: entry.Key, entry: entry.Value(), patch: object.Map("",
+// addCommonAnnotations adds annotations to all objects.
+func (r *overlayReader) addCommonAnnotations(entry *object.Node) {
+	r.addStep(step{what: "`commonAnnotations`", at: entry.From.At, target: entry.From.At, selects: selectsAll, field: entry.Key, entry: entry.Value(), patch: object.Map("",
 		object.Map("metadata", entry.Named("annotations")))})
 }
 
-func (r *reader) label(entry *object.Node) {
+func (r *overlayReader) addLabelStep(entry *object.Node) {
 	for _, key := range []string{"includeSelectors", "fields"} {
 		if switched := entry.Get(key); switched != nil && switched.Text != "false" {
-			r.list.Errorf(diag.PatchFieldRefused, keyOf(key, switched.From.At), "`%s` cannot be used here", key).
+			r.list.Errorf(diag.PatchFieldRefused, keyPlaceOf(key, switched.From.At), "`%s` cannot be used here", key).
 				Notef("it changes what selectors of network policies and services select").Helpf("remove it")
 			return
 		}
@@ -227,12 +227,12 @@ func (r *reader) label(entry *object.Node) {
 	if given := entry.Get("pairs"); given != nil {
 		pairs = *given
 	}
-	r.addStep(step{what: "the entry of `labels`", at: entry.From.At, target: entry.From.At, selects: all, field: "labels", entry: []any{entry.Value()},
+	r.addStep(step{what: "the entry of `labels`", at: entry.From.At, target: entry.From.At, selects: selectsAll, field: "labels", entry: []any{entry.Value()},
 		patch: object.Map("", object.Map("metadata", pairs.Named("labels")))})
 }
 
-// replicas is for workloads of a name.
-func (r *reader) replicas(entry *object.Node) {
+// addReplicasStep is for workloads of a name.
+func (r *overlayReader) addReplicasStep(entry *object.Node) {
 	name := entry.Scalar("name")
 	selects := func(o *object.Object) bool {
 		return o.ID.Name == name && (o.ID.Kind == "Deployment" || o.ID.Kind == "StatefulSet" || o.ID.Kind == "ReplicaSet" || o.ID.Kind == "ReplicationController")
@@ -240,8 +240,8 @@ func (r *reader) replicas(entry *object.Node) {
 	r.addStep(step{what: "the entry of `replicas` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"), selects: selects, field: "replicas", entry: []any{entry.Value()}})
 }
 
-// image is for objects with containers of an image.
-func (r *reader) image(entry *object.Node) {
+// addImageStep is for objects with containers of an image.
+func (r *overlayReader) addImageStep(entry *object.Node) {
 	name := entry.Scalar("name")
 	r.addStep(step{what: "the entry of `images` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"),
 		selects: func(o *object.Object) bool { return hasImage(&o.Root, name) }, field: "images", entry: []any{entry.Value()}})
@@ -270,18 +270,18 @@ func placeOf(entry *object.Node, key string) source.Span {
 	return entry.From.At
 }
 
-// resource adds the objects of a file.
-func (r *reader) resource(name *object.Node) {
-	file := r.local(name)
+// addResource adds the objects of a file.
+func (r *overlayReader) addResource(name *object.Node) {
+	file := r.localPath(name)
 	if file == "" {
 		return
 	}
-	loaded := r.load(file, name.From.At)
+	loaded := r.loadFile(file, name.From.At)
 	if loaded == nil {
 		return
 	}
 	place := object.Place{Folder: lower.PlatformFolder, File: ResourceFile}
-	for _, root := range r.documents(loaded, loaded) {
+	for _, root := range r.readDocuments(loaded, loaded) {
 		id := root.ID()
 		switch {
 		case root.Kind != object.MapNode || id.Kind == "" || id.Name == "":
@@ -300,27 +300,27 @@ func (r *reader) resource(name *object.Node) {
 	object.Sort(r.overlay.resources)
 }
 
-// patch adds the steps of an entry of `patches`: one for each document.
-func (r *reader) patch(entry *object.Node) {
+// addPatchSteps adds the steps of an entry of `patches`: one for each document.
+func (r *overlayReader) addPatchSteps(entry *object.Node) {
 	for _, key := range []string{"allowNameChange", "allowKindChange"} {
 		if option := entry.At("options", key); option != nil && option.Text == "true" {
-			r.list.Errorf(diag.PatchFieldRefused, keyOf(key, option.From.At), "`%s` cannot be used here", key).
+			r.list.Errorf(diag.PatchFieldRefused, keyPlaceOf(key, option.From.At), "`%s` cannot be used here", key).
 				Notef("objects refer to each other by kind, name and namespace").Helpf("remove it")
 			return
 		}
 	}
 	if named := entry.Get("path"); isFunction(named) {
-		r.function(entry, named)
+		r.addFunctionStep(entry, named)
 		return
 	}
-	contents, exact := r.contents(entry)
+	contents, exact := r.patchContents(entry)
 	target := entry.Get("target")
 	for i := range contents {
 		content := &contents[i]
 		if !exact {
-			relocate(content, entry.Get("patch").From)
+			setOrigin(content, entry.Get("patch").From)
 		}
-		if s, ok := r.patchStep(entry, target, content, len(contents) > 1); ok {
+		if s, ok := r.newPatchStep(entry, target, content, len(contents) > 1); ok {
 			r.addPatchStep(s, target, content)
 		}
 	}
@@ -330,7 +330,7 @@ func (r *reader) patch(entry *object.Node) {
 var specKinds = []string{v1alpha1.HardwareProfileKind, v1alpha1.MPIRuntimeKind, v1alpha1.TenantKind, v1alpha1.ClusterKind}
 
 // addPatchStep adds a patch to the steps for specs, or to those for objects.
-func (r *reader) addPatchStep(s step, target, content *object.Node) {
+func (r *overlayReader) addPatchStep(s step, target, content *object.Node) {
 	group := content.ID().Group
 	if target != nil {
 		group = target.Scalar("group")
@@ -343,47 +343,47 @@ func (r *reader) addPatchStep(s step, target, content *object.Node) {
 	r.addStep(s)
 }
 
-// contents reads the documents of a patch. exact says that the places in them are right.
-func (r *reader) contents(entry *object.Node) (contents []object.Node, exact bool) {
+// patchContents reads the documents of a patch. exact says that the places in them are right.
+func (r *overlayReader) patchContents(entry *object.Node) (contents []object.Node, exact bool) {
 	inline, named := entry.Get("patch"), entry.Get("path")
 	switch {
 	case inline != nil && named == nil && inline.Kind == object.TextNode:
-		text, exact := quoted(inline)
-		contents = r.documents(text, inline.From.At.File)
+		text, exact := scalarAsFile(inline)
+		contents = r.readDocuments(text, inline.From.At.File)
 		return r.requireContent(contents, inline), exact
 	case named != nil && inline == nil:
-		name := r.local(named)
+		name := r.localPath(named)
 		if name == "" {
 			return nil, true
 		}
-		file := r.load(name, named.From.At)
+		file := r.loadFile(name, named.From.At)
 		if file == nil {
 			return nil, true
 		}
-		return r.requireContent(r.documents(file, file), named), true
+		return r.requireContent(r.readDocuments(file, file), named), true
 	}
 	r.list.Errorf(diag.PatchFile, entry.From.At, "a patch must have either `patch` or `path`")
 	return nil, true
 }
 
-func (r *reader) requireContent(contents []object.Node, at *object.Node) []object.Node {
+func (r *overlayReader) requireContent(contents []object.Node, at *object.Node) []object.Node {
 	if len(contents) == 0 && r.list.Errors() == 0 {
 		r.list.Errorf(diag.PatchFile, at.From.At, "the patch is empty")
 	}
 	return contents
 }
 
-// relocate gives all values one place.
-func relocate(n *object.Node, from *origin.Origin) {
+// setOrigin gives all values one place.
+func setOrigin(n *object.Node, from *origin.Origin) {
 	n.From = from
 	for i := range n.Children {
-		relocate(&n.Children[i], from)
+		setOrigin(&n.Children[i], from)
 	}
 }
 
-func (r *reader) patchStep(entry, target, content *object.Node, several bool) (step, bool) {
+func (r *overlayReader) newPatchStep(entry, target, content *object.Node, several bool) (step, bool) {
 	s := step{what: "the patch", at: content.From.At, target: entry.From.At, field: "patches", patch: *content}
-	value := map[string]any{"patch": string(encode(content))}
+	value := map[string]any{"patch": string(encodeJSON(content))}
 	s.entry = []any{value}
 	switch {
 	case content.Kind != object.MapNode && content.Kind != object.ListNode:
@@ -400,7 +400,7 @@ func (r *reader) patchStep(entry, target, content *object.Node, several bool) (s
 				Helpf("add a `target`, or `apiVersion`, `kind` and `metadata.name` to the patch")
 			return s, false
 		}
-		s.target, s.selects = content.From.At, exactly(content)
+		s.target, s.selects = content.From.At, selectsExactly(content)
 		s.what = "the patch for " + id.String()
 		return s, true
 	case several && content.Kind == object.MapNode:
@@ -410,13 +410,13 @@ func (r *reader) patchStep(entry, target, content *object.Node, several bool) (s
 	value["target"] = target.Value()
 	s.target = target.From.At
 	var ok bool
-	s.selects, ok = r.selects(target)
+	s.selects, ok = r.newSelectFunc(target)
 	return s, ok
 }
 
-func (r *reader) selects(target *object.Node) (func(*object.Object) bool, bool) {
+func (r *overlayReader) newSelectFunc(target *object.Node) (func(*object.Object) bool, bool) {
 	var wanted types.Selector
-	err := yaml.UnmarshalStrict(encode(target), &wanted)
+	err := yaml.UnmarshalStrict(encodeJSON(target), &wanted)
 	var s selector
 	if err == nil {
 		s, err = newSelector(&wanted)

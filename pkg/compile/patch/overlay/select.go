@@ -63,11 +63,11 @@ func newSelector(s *types.Selector) (result selector, err error) {
 
 func (s *selector) matches(o *object.Object) bool {
 	return s.kind.matches(o.ID.Kind) && s.name.matches(o.ID.Name) && s.namespace.matches(o.ID.Namespace) && s.group.matches(o.ID.Group) &&
-		(s.version.text == "" || s.version.matches(versionOf(&o.Root))) &&
-		marked(s.labels, o, "labels") && marked(s.annotations, o, "annotations")
+		(s.version.text == "" || s.version.matches(apiVersionOf(&o.Root))) &&
+		matchesLabels(s.labels, o, "labels") && matchesLabels(s.annotations, o, "annotations")
 }
 
-func versionOf(root *object.Node) string {
+func apiVersionOf(root *object.Node) string {
 	version := root.Get("apiVersion")
 	if version == nil {
 		return ""
@@ -75,7 +75,7 @@ func versionOf(root *object.Node) string {
 	return version.Text[strings.LastIndexByte(version.Text, '/')+1:]
 }
 
-func marked(wanted labels.Selector, o *object.Object, key string) bool {
+func matchesLabels(wanted labels.Selector, o *object.Object, key string) bool {
 	if wanted == nil {
 		return true
 	}
@@ -88,8 +88,8 @@ func marked(wanted labels.Selector, o *object.Object, key string) bool {
 	return wanted.Matches(set)
 }
 
-// exactly picks the one object that a patch without target is for.
-func exactly(patch *object.Node) func(*object.Object) bool {
-	id, version := patch.ID(), versionOf(patch)
-	return func(o *object.Object) bool { return o.ID == id && versionOf(&o.Root) == version }
+// selectsExactly picks the one object that a patch without target is for.
+func selectsExactly(patch *object.Node) func(*object.Object) bool {
+	id, version := patch.ID(), apiVersionOf(patch)
+	return func(o *object.Object) bool { return o.ID == id && apiVersionOf(&o.Root) == version }
 }

@@ -21,20 +21,20 @@ func (o *Overlay) Specs(documents []*decode.Document, known *Cache, list *diag.L
 	effects := make(Effects, len(o.specs))
 	readable := list.Errors() == 0
 	result := make([]*decode.Document, len(documents))
-	var last reading
+	var last lastFile
 	for i, document := range documents {
-		result[i] = known.spec(o, document, &last, effects, list)
+		result[i] = known.patchedSpec(o, document, &last, effects, list)
 	}
 	for i := range o.specs {
 		// What cannot be read may be what the patch is for.
 		effects[i].Matched = effects[i].Matched || !readable
 		effects[i].Changed = effects[i].Changed || !readable
-		o.specs[i].judge(effects[i], "spec of the repository", "compare it with the files in catalog/, tenants/ and overlays/, or remove it", list)
+		o.specs[i].reportIneffective(effects[i], "spec of the repository", "compare it with the files in catalog/, tenants/ and overlays/, or remove it", list)
 	}
 	return result
 }
 
-func (o *Overlay) spec(document *decode.Document, last *reading, effects Effects, list *diag.List) *decode.Document {
+func (o *Overlay) patchSpec(document *decode.Document, last *lastFile, effects Effects, list *diag.List) *decode.Document {
 	spec := object.Object{ID: idOf(document), Root: object.Map("", object.Text("apiVersion", v1alpha1.APIVersion, nil))}
 	var root *syntax.Node
 	changed := false
@@ -49,7 +49,7 @@ func (o *Overlay) spec(document *decode.Document, last *reading, effects Effects
 			effects[i].Changed = true
 			continue
 		case root == nil:
-			if spec, root = last.spec(document, spec.ID); root == nil {
+			if spec, root = last.specAsTree(document, spec.ID); root == nil {
 				list.Errorf(diag.PatchedSpec, s.target, "%s is computed by `%s`", spec.ID, document.File.Path).
 					Helpf("let the program compute it from what differs, or write it in YAML")
 				effects[i].Changed = true
@@ -74,7 +74,7 @@ func (o *Overlay) spec(document *decode.Document, last *reading, effects Effects
 		return document
 	}
 	t := specTree{file: document.File}
-	patched := decode.DecodePatched(document.File, t.node(&spec.Root, root, spec.Rule), t.changes, list)
+	patched := decode.DecodePatched(document.File, t.syntaxNode(&spec.Root, root, spec.Rule), t.changes, list)
 	if patched == nil {
 		return document
 	}
@@ -96,25 +96,25 @@ func idOf(document *decode.Document) object.ID {
 	return id
 }
 
-// reading is the file that was read last: the specs of a file come one after the other.
-type reading struct {
+// lastFile is the file that was read last: the specs of a file come one after the other.
+type lastFile struct {
 	file  *source.File
 	trees []object.Node
 	roots []*syntax.Node
 }
 
-// spec returns a spec as a tree, and its syntax, which knows the places of keys; or nothing for a program.
-func (r *reading) spec(document *decode.Document, id object.ID) (object.Object, *syntax.Node) {
+// specAsTree returns a spec as a tree, and its syntax, which knows the places of keys; or nothing for a program.
+func (r *lastFile) specAsTree(document *decode.Document, id object.ID) (object.Object, *syntax.Node) {
 	if document.File.Language() != source.YAML {
 		return object.Object{ID: id}, nil
 	}
 	if r.file != document.File {
 		// The file was read before without a mistake.
-		trees, roots, err := documents(document.File, document.File)
+		trees, roots, err := parseDocuments(document.File, document.File)
 		if err != nil {
 			return object.Object{ID: id}, nil
 		}
-		*r = reading{file: document.File, trees: trees, roots: roots}
+		*r = lastFile{file: document.File, trees: trees, roots: roots}
 	}
 	for i := range r.trees {
 		if r.trees[i].ID() == id {
@@ -130,40 +130,40 @@ type specTree struct {
 	changes []*origin.Origin
 }
 
-// node returns a value as syntax; was is the value at its place before, if there was one.
-func (t *specTree) node(n *object.Node, was *syntax.Node, from *origin.Origin) *syntax.Node {
+// syntaxNode returns a value as syntax; was is the value at its place before, if there was one.
+func (t *specTree) syntaxNode(n *object.Node, was *syntax.Node, from *origin.Origin) *syntax.Node {
 	if n.From != nil {
 		from = n.From
 	}
 	if was != nil {
 		was = was.Follow()
 	}
-	result := &syntax.Node{At: t.place(from), Value: n.Text}
+	result := &syntax.Node{At: t.placeOf(from), Value: n.Text}
 	last := &result.First
 	for i := range n.Children {
 		child := &n.Children[i]
 		if n.Kind == object.MapNode {
-			key, before := keyed(was, child.Key)
-			value := t.node(child, before, from)
+			key, before := entryNamed(was, child.Key)
+			value := t.syntaxNode(child, before, from)
 			name := &syntax.Node{Kind: syntax.Scalar, Tag: syntax.String, At: value.At, Value: child.Key, Next: value}
 			switch {
 			case key != nil:
 				name.At = key.At
 			case value.At.Path < 0:
-				name.At = t.place(&origin.Origin{Kind: origin.Patched, At: keyOf(child.Key, t.changes[-value.At.Path-1].At)})
+				name.At = t.placeOf(&origin.Origin{Kind: origin.Patched, At: keyPlaceOf(child.Key, t.changes[-value.At.Path-1].At)})
 			}
 			*last, last = name, &value.Next
 			continue
 		}
-		item := t.node(child, itemAt(was, child.From), from)
+		item := t.syntaxNode(child, itemAt(was, child.From), from)
 		*last, last = item, &item.Next
 	}
 	result.Kind, result.Tag = syntaxOf(n)
 	return result
 }
 
-// keyed returns the key and the value of an entry, or nothing.
-func keyed(mapping *syntax.Node, name string) (key, value *syntax.Node) {
+// entryNamed returns the key and the value of an entry, or nothing.
+func entryNamed(mapping *syntax.Node, name string) (key, value *syntax.Node) {
 	if mapping == nil || mapping.Kind != syntax.Mapping {
 		return nil, nil
 	}
@@ -188,7 +188,7 @@ func itemAt(list *syntax.Node, from *origin.Origin) *syntax.Node {
 	return nil
 }
 
-func (t *specTree) place(from *origin.Origin) syntax.Place {
+func (t *specTree) placeOf(from *origin.Origin) syntax.Place {
 	at := syntax.Place{Line: int32(from.At.Line), Column: int32(from.At.Column), Length: int32(from.At.Length)}
 	if from.Kind == origin.Patched {
 		t.changes = append(t.changes, from)

@@ -100,10 +100,10 @@ func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches o
 	for _, p := range plans {
 		first := len(jobs)
 		jobs = append(jobs,
-			unitJob{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.Platform(p) }},
-			unitJob{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.Runtimes(p, own) }})
+			unitJob{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.PlatformObjects(p) }},
+			unitJob{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.RuntimeObjects(p, own) }})
 		for _, t := range p.Tenants {
-			jobs = append(jobs, unitJob{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }})
+			jobs = append(jobs, unitJob{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.TenantObjects(p, t, own) }})
 		}
 		for i := range p.Components {
 			component := &p.Components[i]

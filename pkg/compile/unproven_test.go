@@ -70,10 +70,10 @@ func unproven(b *testing.B, root fs.FS, out string) (objects int) {
 				b.Fatal(err)
 			}
 		}
-		write(lower.Platform(p))
-		write(lower.Runtimes(p, list))
+		write(lower.PlatformObjects(p))
+		write(lower.RuntimeObjects(p, list))
 		for _, t := range p.Tenants {
-			write(lower.Tenant(p, t, list))
+			write(lower.TenantObjects(p, t, list))
 		}
 		if err := writer.Add(emit.Kustomizations(p.Name.V, entries, lower.GitOpsFolder)); err != nil {
 			b.Fatal(err)

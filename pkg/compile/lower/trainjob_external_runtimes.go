@@ -17,10 +17,10 @@ var machineResourcesRule = origin.Rule("admission policy", "what machines of the
 // externalVariables report whether the TrainJob is of such a runtime. A name that is compiled never is one, whatever the annotation says.
 func externalVariables(c *plan.Cluster) []object.Node {
 	variables := []object.Node{
-		variable("others", `variables.annotations[?'`+externalAnnotation+`'].orValue('').split(',').filter(n, n != '' && !(n in variables.runtimes))`),
-		variable("external", `variables.kind == 'ClusterTrainingRuntime' && variables.name in variables.others`),
-		variableFrom("machineResources", "["+quoted(machineResources(c))+"]", machineResourcesRule),
-		variable("unknownResources", `!variables.external ? [] : (variables.limits.map(r, string(r)) + variables.requests.map(r, string(r))).filter(r, !(r in variables.machineResources))`),
+		celVariable("others", `variables.annotations[?'`+externalAnnotation+`'].orValue('').split(',').filter(n, n != '' && !(n in variables.runtimes))`),
+		celVariable("external", `variables.kind == 'ClusterTrainingRuntime' && variables.name in variables.others`),
+		celVariableFrom("machineResources", "["+celStrings(machineResources(c))+"]", machineResourcesRule),
+		celVariable("unknownResources", `!variables.external ? [] : (variables.limits.map(r, string(r)) + variables.requests.map(r, string(r))).filter(r, !(r in variables.machineResources))`),
 	}
 	if c.Queueing == nil {
 		return variables
@@ -30,7 +30,7 @@ func externalVariables(c *plan.Cluster) []object.Node {
 	if !c.Bundled.V { // Trainer leaves the limit of our runtimes too where a TrainJob only requests less
 		said = `(variables.external && 'memory' in variables.limits || 'memory' in variables.requests)`
 	}
-	return append(variables, variable("memoryNotGuaranteed", said+` && variables.queue != ''
+	return append(variables, celVariable("memoryNotGuaranteed", said+` && variables.queue != ''
   && !(isQuantity(`+limit+`) && isQuantity(`+request+`) && quantity(`+limit+`).compareTo(quantity(`+request+`)) == 0)`))
 }
 

@@ -10,10 +10,10 @@ var (
 )
 
 func fieldVariables() []object.Node {
-	return []object.Node{variable("unknownFields", anyOf(
-		smallestKey(`dyn(object).?spec.orValue({})`, `!(k in [`+quoted(specFields)+`]) && (oldObject == null || !(k in dyn(oldObject).?spec.orValue({})))`),
-		`!variables.changed ? '' : `+unknown(`dyn(object).?spec.?trainer.orValue({})`, trainerFields...),
-		`!variables.changed ? '' : `+unknown(`dyn(object).?spec.?trainer.?resourcesPerNode.orValue({})`, "limits", "requests")))}
+	return []object.Node{celVariable("unknownFields", celJoinFindings(
+		celSmallestKey(`dyn(object).?spec.orValue({})`, `!(k in [`+celStrings(specFields)+`]) && (oldObject == null || !(k in dyn(oldObject).?spec.orValue({})))`),
+		`!variables.changed ? '' : `+celUnknownKey(`dyn(object).?spec.?trainer.orValue({})`, trainerFields...),
+		`!variables.changed ? '' : `+celUnknownKey(`dyn(object).?spec.?trainer.?resourcesPerNode.orValue({})`, "limits", "requests")))}
 }
 
 func fieldValidations() []object.Node {

@@ -17,8 +17,8 @@ import (
 // sharePrefix is before the names of resources among the bounds of a runtime.
 const sharePrefix = "share/"
 
-// nodeShare are more entries of a map of CEL: what a queue counts for a node of the runtime.
-func nodeShare(r *plan.Runtime) string {
+// nodeShareEntries are more entries of a map of CEL: what a queue counts for a node of the runtime.
+func nodeShareEntries(r *plan.Runtime) string {
 	var entries strings.Builder
 	resources := r.NodeResources()
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
@@ -28,8 +28,8 @@ func nodeShare(r *plan.Runtime) string {
 	return entries.String()
 }
 
-// aboveShare are the amounts of a list of resources that are more than the queue counts for a node.
-func aboveShare(list string) string {
+// celAmountsAboveShare are the amounts of a list of resources that are more than the queue counts for a node.
+func celAmountsAboveShare(list string) string {
 	const asked, has = `string(a[r])`, `variables.runtime[?'` + sharePrefix + `' + r]`
 	return `[variables.` + list + `].map(a, a.filter(r, isQuantity(` + asked + `) && quantity(` + asked + `).isGreaterThan(quantity(` + has + `.orValue('0')))).map(r,
   ` + asked + ` + ' ' + r + ', a node of the runtime has ' + ` + has + `.orValue('none')))[0]`

@@ -145,9 +145,9 @@ func (a *Answer) noteShrunkTenants() {
 func compileCapacity(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
 	list := &diag.List{}
 	check.Cluster(c, list)
-	facts := []capacity.Facts{capacity.FactsOf(lower.Platform(c)), capacity.FactsOf(lower.Runtimes(c, list))}
+	facts := []capacity.Facts{capacity.FactsOf(lower.PlatformObjects(c)), capacity.FactsOf(lower.RuntimeObjects(c, list))}
 	for _, t := range c.Tenants {
-		facts = append(facts, capacity.FactsOf(lower.Tenant(c, t, list)))
+		facts = append(facts, capacity.FactsOf(lower.TenantObjects(c, t, list)))
 	}
 	capacity.Prove(c, facts, list)
 	result := Cluster{Name: c.Name.V, Queues: c.Queueing != nil, Tenants: []capacity.TenantCapacity{}}

@@ -154,7 +154,7 @@ func compileCapacity(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
 	stocks, rooms := capacity.Summarize(c, facts)
 	result.Profiles = append([]capacity.ProfileCapacity{}, stocks...)
 	result.Tenants = append(result.Tenants, rooms...)
-	result.Quotas = append([]capacity.QuotaPromise{}, capacity.Promises(c, facts)...)
+	result.Quotas = append([]capacity.QuotaPromise{}, capacity.QuotaPromises(c, facts)...)
 	return result, list.Sorted()
 }
 

@@ -177,7 +177,7 @@ func TestCharts(t *testing.T) {
 			"agent: {image: example.org/agent:1}, components: [{chart: charts/extra, release: extra, namespace: extra}]}\n", version)
 	}
 	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: extra}\ndata: {replicas: %s}\n"
-	prooftest.Compiled(t, specs("1.36"), chart(fmt.Sprintf(config, `"1"`)))
+	prooftest.CompileSample(t, specs("1.36"), chart(fmt.Sprintf(config, `"1"`)))
 
 	root := chart(fmt.Sprintf(config, "1"))
 	root["overlays/a/cluster.yaml"] = &fstest.MapFile{Data: []byte(specs("1.36"))}

@@ -112,11 +112,11 @@ func (m *kueueModel) potentialAvailableAt(q *queue, flavor, resource string, dep
 	return value
 }
 
-// matches reports whether Kueue may charge a pod set to a flavor: labels, taints and topology (checkFlavorForPodSets). Only the labels
+// mayCharge reports whether Kueue may charge a pod set to a flavor: labels, taints and topology (checkFlavorForPodSets). Only the labels
 // that some flavor of the group has count.
-func (m *kueueModel) matches(q *queue, g *resourceGroup, set *podSet, f *flavor) bool {
+func (m *kueueModel) mayCharge(q *queue, g *resourceGroup, set *podSet, f *flavor) bool {
 	for _, wanted := range set.selector {
-		if m.distinguishes(g, wanted.name) && !slices.Contains(f.labels, wanted) {
+		if m.groupDistinguishes(g, wanted.name) && !slices.Contains(f.labels, wanted) {
 			return false
 		}
 	}
@@ -128,7 +128,7 @@ func (m *kueueModel) matches(q *queue, g *resourceGroup, set *podSet, f *flavor)
 	return m.suitsTopology(q, set, f)
 }
 
-func (m *kueueModel) distinguishes(g *resourceGroup, key string) bool {
+func (m *kueueModel) groupDistinguishes(g *resourceGroup, key string) bool {
 	for _, own := range g.flavors {
 		f := m.flavors[own.name]
 		if f != nil && slices.ContainsFunc(f.labels, func(l label) bool { return l.name == key }) {
@@ -154,7 +154,7 @@ func (t toleration) admits(taint toleration) bool {
 // suitsTopology reports whether the flavor suits the pod set's wish for a topology level, or its lack (checkPodSetAndFlavorMatchForTAS).
 func (m *kueueModel) suitsTopology(q *queue, set *podSet, f *flavor) bool {
 	if set.level == "" {
-		return f.topology == "" || q.topological(m.flavors)
+		return f.topology == "" || q.allFlavorsHaveTopology(m.flavors)
 	}
 	levels := m.topologies[f.topology]
 	return levels != nil && slices.Contains(levels.levels, set.level)
@@ -204,7 +204,7 @@ func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuant
 		if request.value == 0 {
 			continue
 		}
-		if g = q.covering(request.name); g == nil {
+		if g = q.groupCovering(request.name); g == nil {
 			return refusal{uncovered: request.name}
 		}
 	}
@@ -214,7 +214,7 @@ func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuant
 	why := refusal{unplaced: set.name}
 	for i := range g.flavors {
 		f := m.flavors[g.flavors[i].name]
-		if f == nil || !m.matches(q, g, set, f) {
+		if f == nil || !m.mayCharge(q, g, set, f) {
 			continue
 		}
 		short := m.chargeFlavor(q, f.name, set, pods, used)
@@ -249,8 +249,8 @@ func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int
 	return refusal{}
 }
 
-// largest returns the largest job that a queue ever admits, between a number of nodes that it admits and one that it does not.
-func (m *kueueModel) largest(q *queue, r *runtime, admitted, refused int64) int64 {
+// largestAdmitted returns the largest job that a queue ever admits, between a number of nodes that it admits and one that it does not.
+func (m *kueueModel) largestAdmitted(q *queue, r *runtime, admitted, refused int64) int64 {
 	for refused-admitted > 1 {
 		if middle := (admitted + refused) / 2; m.admits(q, r, middle).admitted() {
 			admitted = middle

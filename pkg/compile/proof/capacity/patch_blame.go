@@ -7,11 +7,11 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Removed returns the facts that patches removed objects: where something is missing, they are the cause.
-func Removed(objects object.Removals) Facts { return Facts{removed: objects} }
+// RemovedFacts returns the facts that patches removed objects: where something is missing, they are the cause.
+func RemovedFacts(objects object.Removals) Facts { return Facts{removed: objects} }
 
-// blame reports what is not as the spec at a place says: at the first of some patches that is one, else at the spec.
-func (p *proof) blame(code diag.Code, spec source.Span, patches []source.Span, format string, args ...any) *diag.Diagnostic {
+// reportAtPatch reports what is not as the spec at a place says: at the first of some patches that is one, else at the spec.
+func (p *proof) reportAtPatch(code diag.Code, spec source.Span, patches []source.Span, format string, args ...any) *diag.Diagnostic {
 	for _, patch := range patches {
 		if !patch.IsZero() && patch != spec {
 			return p.list.Errorf(code, patch, format, args...).Also(spec, "the spec behind it").Helpf("correct the patch")
@@ -20,13 +20,13 @@ func (p *proof) blame(code diag.Code, spec source.Span, patches []source.Span, f
 	return p.list.Errorf(code, spec, format, args...)
 }
 
-// removed is the place of the patch that removed an object; an empty name stands for any.
-func (p *proof) removed(kind, namespace, name string) []source.Span {
+// removalPlaces is the place of the patch that removed an object; an empty name stands for any.
+func (p *proof) removalPlaces(kind, namespace, name string) []source.Span {
 	return []source.Span{p.gone.SpanOf(kind, namespace, name)}
 }
 
-// patched returns the place of a patch that a value comes from, or nowhere.
-func patched(from *origin.Origin) source.Span {
+// patchPlace returns the place of a patch that a value comes from, or nowhere.
+func patchPlace(from *origin.Origin) source.Span {
 	if from == nil || from.Kind != origin.Patched {
 		return source.Span{}
 	}

@@ -58,14 +58,14 @@ func declaredIngress(t *plan.Tenant) []grant {
 
 // namespaceSelector selects one namespace.
 func namespaceSelector(namespace string) labels.Selector {
-	return labels.Named(nameLabel, namespace)
+	return labels.HasOneOf(nameLabel, namespace)
 }
 
 // dnsPods are the pods that answer DNS.
 func dnsPods(dns *plan.DNS) *peer {
 	p := &peer{kind: selected, namespaces: namespaceSelector(dns.Namespace.V)}
 	for i := range dns.PodLabels {
-		p.pods = p.pods.And(labels.Named(dns.PodLabels[i].Name, dns.PodLabels[i].V))
+		p.pods = p.pods.And(labels.HasOneOf(dns.PodLabels[i].Name, dns.PodLabels[i].V))
 	}
 	p.pods = p.pods.Sorted()
 	return p

@@ -22,9 +22,9 @@ func flowSetOf(namespace string, o *openFlow) flowSet {
 	b.namespaces, b.peers = o.by.peer.namespaces, o.by.peer.pods
 	switch {
 	case o.Namespaces == Own:
-		b.namespaces = labels.Named(nameLabel, namespace)
+		b.namespaces = labels.HasOneOf(nameLabel, namespace)
 	case o.Namespaces[0] != '{':
-		b.namespaces = labels.Named(nameLabel, o.Namespaces)
+		b.namespaces = labels.HasOneOf(nameLabel, o.Namespaces)
 	}
 	// Every namespace has its name for a label, and what has none does not exist.
 	b.namespaces = b.namespaces.And(labels.Present(nameLabel))
@@ -59,7 +59,7 @@ func (b *flowSet) exists(known labelsOf) bool {
 		if own := known(name); own != nil {
 			return b.namespaces.Selects(own)
 		}
-		return b.namespaces.Meets(labels.Named(nameLabel, name))
+		return b.namespaces.Overlaps(labels.HasOneOf(nameLabel, name))
 	})
 }
 
@@ -84,7 +84,7 @@ func labelsOfBoth(before, after *Cluster) labelsOf {
 
 // minus returns disjoint sets that together are what another one does not have.
 func (b *flowSet) minus(other *flowSet) []flowSet {
-	if !b.pods.Meets(other.pods) || !b.namespaces.Meets(other.namespaces) || !b.peers.Meets(other.peers) {
+	if !b.pods.Overlaps(other.pods) || !b.namespaces.Overlaps(other.namespaces) || !b.peers.Overlaps(other.peers) {
 		return []flowSet{*b}
 	}
 	var left []flowSet

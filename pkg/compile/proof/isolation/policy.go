@@ -57,7 +57,7 @@ func readSpec(n *object.Node) (*spec, bool) {
 	if n == nil {
 		return nil, false
 	}
-	pods, ok := labels.Read(n.Get("podSelector"))
+	pods, ok := labels.ReadSelector(n.Get("podSelector"))
 	s := &spec{pods: pods, closes: closes(n)}
 	for _, d := range []direction{egress, ingress} {
 		rules := n.Get([...]string{egress: "egress", ingress: "ingress"}[d])
@@ -114,8 +114,8 @@ func readPeer(n *object.Node) (peer, bool) {
 		found, ok := readBlock(block)
 		return peer{kind: outside, addresses: found, written: true}, ok && len(n.Children) == 1
 	}
-	namespaces, ok := labels.Read(n.Get("namespaceSelector"))
-	pods, good := labels.Read(n.Get("podSelector"))
+	namespaces, ok := labels.ReadSelector(n.Get("namespaceSelector"))
+	pods, good := labels.ReadSelector(n.Get("podSelector"))
 	p := peer{kind: own, namespaces: namespaces, pods: pods, written: true}
 	if n.Get("namespaceSelector") != nil {
 		p.kind = selected

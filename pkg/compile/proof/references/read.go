@@ -251,7 +251,7 @@ func selectorOf(n object.Node) labels.Selector {
 			return nil
 		}
 	}
-	s, _ := labels.Read(&n)
+	s, _ := labels.ReadSelector(&n)
 	return s
 }
 

@@ -91,10 +91,10 @@ func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
 		if len(causes) == 0 || c.readsAnyway(h, causes) {
 			continue
 		}
-		if gained := beyondEverywhere(access.Beyond(after, before), was, is, h); len(gained) > 0 {
+		if gained := beyondEverywhere(access.RightsBeyond(after, before), was, is, h); len(gained) > 0 {
 			add(h, c.right(h, gained, causes, WidensAccess))
 		}
-		if lost := beyondEverywhere(access.Beyond(before, after), is, was, h); len(lost) > 0 {
+		if lost := beyondEverywhere(access.RightsBeyond(before, after), is, was, h); len(lost) > 0 {
 			add(h, c.right(h, lost, causes, NarrowsAccess))
 		}
 	}
@@ -118,7 +118,7 @@ func beyondEverywhere(gained []access.Right, was, is map[holder]*access.Holding,
 	if h.namespace == "" || is[everywhere] == nil {
 		return gained
 	}
-	return access.Beyond(gained, access.Beyond(is[everywhere].Rights, effective(was, everywhere)))
+	return access.RightsBeyond(gained, access.RightsBeyond(is[everywhere].Rights, effective(was, everywhere)))
 }
 
 // bindingChanges find the changes behind a difference: those of bindings by namespace and name, of roles by namespace and name.
@@ -333,7 +333,7 @@ func (c *Cluster) applies(h holder) bool {
 
 // severityOfRights says how severe it is that a subject gains rights.
 func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
-	severe := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Severe() != "" })
+	severe := slices.ContainsFunc(rights, func(r access.Right) bool { return r.SevereReason() != "" })
 	applier := c.applies(h)
 	switch {
 	case severe && (applier || c.isJobController(h) && h.namespace != "" && !slices.ContainsFunc(rights, hasEveryVerb)):
@@ -356,7 +356,7 @@ func (c *Cluster) isJobController(h holder) bool {
 
 // hasEveryVerb reports whether a severe right has every verb: more than a program needs that knows what it does.
 func hasEveryVerb(r access.Right) bool {
-	return r.Verb == "*" && r.Resource != access.Unknown && r.Severe() != ""
+	return r.Verb == "*" && r.Resource != access.Unknown && r.SevereReason() != ""
 }
 
 func where(h holder) string {
@@ -410,8 +410,8 @@ func (c *Cluster) role(changes []*match.Change) []Effect {
 	change := changes[0]
 	id := change.Object().ID
 	if id.Kind == "Role" || id.Kind == "ClusterRole" {
-		before, after := c.was.access.Allowed(id.Namespace, id.Name), c.is.access.Allowed(id.Namespace, id.Name)
-		gained, lost := access.Beyond(after, before), access.Beyond(before, after)
+		before, after := c.was.access.RightsOfRole(id.Namespace, id.Name), c.is.access.RightsOfRole(id.Namespace, id.Name)
+		gained, lost := access.RightsBeyond(after, before), access.RightsBeyond(before, after)
 		held := c.isHeld(id.Namespace, id.Name)
 		if !held && len(gained) > 0 {
 			severity, who := Notice, "whoever holds the role, nobody as far as it is compiled,"

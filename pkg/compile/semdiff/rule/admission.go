@@ -159,8 +159,8 @@ func judgeSelector(c *match.Change, what string) judgement {
 	if c.Path[last] == "objectSelector" {
 		whose = "objects"
 	}
-	was, readable := labels.Read(within(&c.Before.Root, of))
-	is, ok := labels.Read(within(&c.After.Root, of))
+	was, readable := labels.ReadSelector(within(&c.Before.Root, of))
+	is, ok := labels.ReadSelector(within(&c.After.Root, of))
 	fewer, more := len(was.Minus(is)) > 0, len(is.Minus(was)) > 0
 	if !readable || !ok || fewer == more {
 		return judgement{AdmitsMore, Warning, what + " is about other " + whose, Clause{Verb: "have", Rest: what + " about other " + whose}}

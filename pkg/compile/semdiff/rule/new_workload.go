@@ -67,7 +67,7 @@ func (c *Cluster) powerfulAccount(o *object.Object) string {
 	for _, pod := range podSpecs(&o.Root) {
 		account := access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: cmp.Or(pod.Scalar("serviceAccountName"), "default")}
 		for h, held := range c.was.holdings() {
-			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.Severe() != "" }) {
+			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.SevereReason() != "" }) {
 				return account.Namespace + "/" + account.Name
 			}
 		}

@@ -29,7 +29,7 @@ func rightsText(rights []access.Right) string {
 // strength orders rights by how much they are worth telling.
 func strength(r access.Right) int {
 	switch {
-	case r.Severe() != "":
+	case r.SevereReason() != "":
 		return 6
 	case r.Verb == "*":
 		return 5

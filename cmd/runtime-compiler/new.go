@@ -71,7 +71,7 @@ func newKind(kind jsonschema.Kind) *cobra.Command {
 	r := &newOptions{kind: kind, flags: map[string]*[]string{}}
 	cmd := &cobra.Command{
 		Use:     kind.Word + " NAME",
-		Short:   fmt.Sprintf("Write the %s to %s", kind.Name, scaffold.Path(kind, "NAME")),
+		Short:   fmt.Sprintf("Write the %s to %s", kind.Name, scaffold.SpecPath(kind, "NAME")),
 		Example: newExamples[kind.Word],
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -177,7 +177,7 @@ func (r *newOptions) run(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	list := scaffold.Try(root.FS(), draft.Files(), repository.Options())
+	list := scaffold.FindingsWith(root.FS(), draft.Files(), repository.Options())
 	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
 		return cli.Failure(fmt.Errorf("write diagnostics: %w", err))
 	}
@@ -209,7 +209,7 @@ func (r *newOptions) writtenFlags(cmd *cobra.Command) scaffold.Written {
 func (r *newOptions) requireFlags(cmd *cobra.Command, known *scaffold.Existing) error {
 	var missing []string
 	for _, input := range scaffold.Inputs(r.kind) {
-		if !input.Asked(r.writtenFlags(cmd)) || cmd.Flags().Changed(input.Flag) {
+		if !input.IsMissing(r.writtenFlags(cmd)) || cmd.Flags().Changed(input.Flag) {
 			continue
 		}
 		missing = append(missing, "  --"+input.Flag+": "+allowedValuesHint(input, r.kind, known))

@@ -136,7 +136,7 @@ func (o *stateOpener) mergeBaseOf(name string) (*revision.Revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	branch, err := o.repository.Default()
+	branch, err := o.repository.DefaultBranch()
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,7 @@ func (j *joiner) join(c compiled) error {
 	}
 	c.job.overlay.ReportIneffective(j.effects, j.list)
 	removed := j.effects.Removed()
-	j.isolation.Removed(removed)
+	j.isolation.AddRemoved(removed)
 	j.access.AddRemoved(removed)
 	capacity.Prove(c.job.cluster, append(j.capacity, capacity.RemovedFacts(removed)), j.list)
 	j.workloads.Prove(c.job.cluster, j.list)

@@ -5,8 +5,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// controllerAgrees asks that values of our own chart say what the rest of the cluster says.
-func controllerAgrees(c *plan.Cluster, list *diag.List) {
+// controllerValuesAgree asks that values of our own chart say what the rest of the cluster says.
+func controllerValuesAgree(c *plan.Cluster, list *diag.List) {
 	for _, component := range c.Components {
 		for _, given := range component.Injected {
 			own := given.Alternative

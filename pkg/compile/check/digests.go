@@ -13,7 +13,7 @@ func imagesHaveDigests(c *plan.Cluster, list *diag.List) {
 	if !c.RequireDigests {
 		return
 	}
-	for _, image := range images(c) {
+	for _, image := range compiledImages(c) {
 		if !strings.Contains(image.V, "@sha256:") {
 			list.Errorf(diag.ImageWithoutDigest, image.Spec.At, "the image `%s` has no digest, and the cluster `%s` requires digests", image.Spec.V, c.Name.V).
 				Helpf("append `@sha256:…`, or add the image to `images.digests` of the cluster")
@@ -21,8 +21,8 @@ func imagesHaveDigests(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// images are those of a cluster that the compiler names itself; those of components are in their charts.
-func images(c *plan.Cluster) []plan.Image {
+// compiledImages are those of a cluster that the compiler names itself; those of components are in their charts.
+func compiledImages(c *plan.Cluster) []plan.Image {
 	all := []plan.Image{c.AgentImage}
 	for _, r := range c.Runtimes {
 		all = append(all, r.Image)
@@ -35,13 +35,13 @@ func images(c *plan.Cluster) []plan.Image {
 	return all
 }
 
-// imagesStay warns of images that are others tomorrow, where the cluster does not demand digests: machines pull them at different times, and
+// imageTagsDoNotMove warns of images that are others tomorrow, where the cluster does not demand digests: machines pull them at different times, and
 // the nodes of one job may run different programs.
-func imagesStay(c *plan.Cluster, list *diag.List) {
+func imageTagsDoNotMove(c *plan.Cluster, list *diag.List) {
 	if c.RequireDigests {
 		return
 	}
-	for _, image := range images(c) {
+	for _, image := range compiledImages(c) {
 		name := image.V[strings.LastIndexByte(image.V, '/')+1:]
 		_, tag, tagged := strings.Cut(name, ":")
 		switch {

@@ -34,7 +34,7 @@ func egressWithoutMetadata(c *plan.Cluster, list *diag.List) {
 			if err != nil {
 				continue // decoding has reported it
 			}
-			if service := metadataIn(prefix); service != "" {
+			if service := metadataServiceIn(prefix); service != "" {
 				list.Warnf(diag.MetadataReachable, e.CIDR.At, "`%s` opens the metadata service, %s, to the pods of the tenant", e.CIDR.V, service).
 					Notef("in a cloud it hands out the credentials of the machine to whoever asks").
 					Helpf("name the ranges that are needed, or block the address on the machines")
@@ -43,8 +43,8 @@ func egressWithoutMetadata(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// metadataIn returns the first service that a range holds, or "". An address of its own comes before one that is translated.
-func metadataIn(r netip.Prefix) string {
+// metadataServiceIn returns the first service that a range holds, or "". An address of its own comes before one that is translated.
+func metadataServiceIn(r netip.Prefix) string {
 	for _, service := range metadataServices {
 		if r.Overlaps(service) {
 			return service.Addr().String()

@@ -53,14 +53,14 @@ func engineSettingsMatter(c *plan.Cluster, list *diag.List) {
 // Prometheus that is admitted to the platform.
 func engineNamespacesNotTaken(c *plan.Cluster, list *diag.List) {
 	if c.GitOps != nil {
-		notTaken(c, c.GitOps.Namespace, "that of the GitOps engine", list)
+		namespaceNotTaken(c, c.GitOps.Namespace, "that of the GitOps engine", list)
 	}
 	if c.Monitoring != nil {
-		notTaken(c, c.Monitoring.Namespace, "that of the cluster's Prometheus", list)
+		namespaceNotTaken(c, c.Monitoring.Namespace, "that of the cluster's Prometheus", list)
 	}
 }
 
-func notTaken(c *plan.Cluster, taken plan.Value[string], whose string, list *diag.List) {
+func namespaceNotTaken(c *plan.Cluster, taken plan.Value[string], whose string, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, namespace := range t.Namespaces {
 			if namespace.V == taken.V {

@@ -43,14 +43,14 @@ func successorFits(c *plan.Cluster, list *diag.List) {
 		if i < 0 {
 			continue
 		}
-		if why := unfit(r, c.Catalog[i]); why != "" {
+		if why := unfitSuccessorReason(r, c.Catalog[i]); why != "" {
 			list.Warnf(diag.SuccessorUnfit, name.At, "the successor `%s` %s", name.V, why).
 				Also(c.Catalog[i].Name.At, "defined here").Helpf("name a runtime that jobs of `%s` can move to", r.Name.V)
 		}
 	}
 }
 
-func unfit(r, successor *plan.Runtime) string {
+func unfitSuccessorReason(r, successor *plan.Runtime) string {
 	switch {
 	case successor == r:
 		return "is the runtime itself"

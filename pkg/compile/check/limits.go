@@ -11,23 +11,23 @@ import (
 // limitsInOrder asks for default <= max, as the API server does of a LimitRange.
 func limitsInOrder(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		inOrder("cpu", t.Limits.DefaultCPU, t.Limits.MaxCPU, list)
-		inOrder("memory", t.Limits.DefaultMemory, t.Limits.MaxMemory, list)
-		withinQuota("cpu", t.Limits.DefaultCPU, t.Limits.MaxCPU, t.Quota.CPU, list)
-		withinQuota("memory", t.Limits.DefaultMemory, t.Limits.MaxMemory, t.Quota.Memory, list)
+		defaultWithinMaximum("cpu", t.Limits.DefaultCPU, t.Limits.MaxCPU, list)
+		defaultWithinMaximum("memory", t.Limits.DefaultMemory, t.Limits.MaxMemory, list)
+		defaultWithinQuota("cpu", t.Limits.DefaultCPU, t.Limits.MaxCPU, t.Quota.CPU, list)
+		defaultWithinQuota("memory", t.Limits.DefaultMemory, t.Limits.MaxMemory, t.Quota.Memory, list)
 	}
 }
 
-func inOrder(what string, standard plan.Value[resource.Quantity], most plan.Value[*resource.Quantity], list *diag.List) {
+func defaultWithinMaximum(what string, standard plan.Value[resource.Quantity], most plan.Value[*resource.Quantity], list *diag.List) {
 	if most.V != nil && standard.V.Cmp(*most.V) > 0 {
 		list.Errorf(diag.LimitsOutOfOrder, standard.At, "the default %s is %s, more than the maximum, %s", what, standard.V.String(), most.V.String()).
 			Also(most.At, "maximum here").Helpf("set the default to %s or less", most.V.String())
 	}
 }
 
-// withinQuota asks of a default that the quota of a namespace has room for one container that takes it. Above the maximum it is wrong already; a
+// defaultWithinQuota asks of a default that the quota of a namespace has room for one container that takes it. Above the maximum it is wrong already; a
 // tenant that is only asked about may have no quota (package whatif).
-func withinQuota(what string, standard plan.Value[resource.Quantity], most plan.Value[*resource.Quantity], quota plan.Value[resource.Quantity], list *diag.List) {
+func defaultWithinQuota(what string, standard plan.Value[resource.Quantity], most plan.Value[*resource.Quantity], quota plan.Value[resource.Quantity], list *diag.List) {
 	if standard.Kind == origin.Default || quota.V.IsZero() || standard.V.Cmp(quota.V) <= 0 || most.V != nil && standard.V.Cmp(*most.V) > 0 {
 		return
 	}
@@ -39,17 +39,17 @@ func withinQuota(what string, standard plan.Value[resource.Quantity], most plan.
 func limitsAdmitRuntimes(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for r := range t.RuntimesToCheck() {
-			admits("cpu", t.Limits.MaxCPU, r.CPU, r, list)
-			admits("memory", t.Limits.MaxMemory, r.Memory, r, list)
+			maximumAdmitsRuntime("cpu", t.Limits.MaxCPU, r.CPU, r, list)
+			maximumAdmitsRuntime("memory", t.Limits.MaxMemory, r.Memory, r, list)
 			if !r.LauncherRunsRanks.V {
-				admits("cpu", t.Limits.MaxCPU, r.LauncherCPU, r, list)
-				admits("memory", t.Limits.MaxMemory, r.LauncherMemory, r, list)
+				maximumAdmitsRuntime("cpu", t.Limits.MaxCPU, r.LauncherCPU, r, list)
+				maximumAdmitsRuntime("memory", t.Limits.MaxMemory, r.LauncherMemory, r, list)
 			}
 		}
 	}
 }
 
-func admits(what string, most plan.Value[*resource.Quantity], wanted plan.Value[resource.Quantity], r *plan.Runtime, list *diag.List) {
+func maximumAdmitsRuntime(what string, most plan.Value[*resource.Quantity], wanted plan.Value[resource.Quantity], r *plan.Runtime, list *diag.List) {
 	if most.V == nil || wanted.V.Cmp(*most.V) <= 0 {
 		return
 	}

@@ -5,9 +5,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// defaultFitsMachines asks that a job which asks for nothing fits the machines that the cluster says it has. Where Kueue queues, the share
+// defaultJobFitsMachines asks that a job which asks for nothing fits the machines that the cluster says it has. Where Kueue queues, the share
 // of a tenant says more, and the proof of capacity asks it.
-func defaultFitsMachines(c *plan.Cluster, list *diag.List) {
+func defaultJobFitsMachines(c *plan.Cluster, list *diag.List) {
 	if c.Queueing != nil {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 // hugePagesAreWhole asks for whole pages, as kubelet does: a pod with half a page is refused.
 func hugePagesAreWhole(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		h := p.HugePages
 		if h == nil {
 			continue

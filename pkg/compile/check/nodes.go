@@ -8,11 +8,11 @@ import (
 // nodesInOrder asks for min <= default <= max.
 func nodesInOrder(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
-		inOrderNodes(r, list)
+		nodeBoundsInOrder(r, list)
 	}
 }
 
-func inOrderNodes(r *plan.Runtime, list *diag.List) {
+func nodeBoundsInOrder(r *plan.Runtime, list *diag.List) {
 	least, standard, most := r.MinNodes, r.DefaultNodes, r.MaxNodes
 	switch {
 	case least.V > most.V:

@@ -21,23 +21,23 @@ func quotaCoversSmallestJob(c *plan.Cluster, list *diag.List) {
 				smallest[r] = wanted
 			}
 			pods := *resource.NewQuantity(t.Quota.Pods.V, resource.DecimalSI)
-			covers("pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, list)
+			quotaCovers("pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, list)
 			if t.Queue != nil {
 				// Kueue counts the rest: the proof of capacity asks the queue.
 				continue
 			}
-			covers("cpu", t.Quota.CPU.V, t.Quota.CPU.At, wanted[corev1.ResourceCPU], r, list)
-			covers("memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, list)
+			quotaCovers("cpu", t.Quota.CPU.V, t.Quota.CPU.At, wanted[corev1.ResourceCPU], r, list)
+			quotaCovers("memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, list)
 			// An accelerator that the quota leaves out is there with 0: the quota that is compiled says so too.
 			if name := r.Profile.Accelerator.V; name != "" {
 				granted := t.Quota.Accelerator(name)
-				covers(name, granted.V, granted.At, wanted[corev1.ResourceName(name)], r, list)
+				quotaCovers(name, granted.V, granted.At, wanted[corev1.ResourceName(name)], r, list)
 			}
 		}
 	}
 }
 
-func covers(what string, granted resource.Quantity, at source.Span, wanted resource.Quantity, r *plan.Runtime, list *diag.List) {
+func quotaCovers(what string, granted resource.Quantity, at source.Span, wanted resource.Quantity, r *plan.Runtime, list *diag.List) {
 	if wanted.Cmp(granted) <= 0 {
 		return
 	}

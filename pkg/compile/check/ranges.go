@@ -15,38 +15,38 @@ var private = []netip.Prefix{
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("fc00::/7"),
 }
 
-// family is one of both kinds of addresses: a cluster may say of one which addresses its pods have, and forget the other.
-type family struct {
+// addressFamily is one of both kinds of addresses: a cluster may say of one which addresses its pods have, and forget the other.
+type addressFamily struct {
 	is            func(netip.Addr) bool
 	name, example string
 }
 
-var families = []family{
+var families = []addressFamily{
 	{netip.Addr.Is4, "IPv4 ", "[10.244.0.0/16, 10.96.0.0/12]"},
 	{netip.Addr.Is6, "IPv6 ", "[fd00:10:244::/56, fd00:10:96::/112]"},
 }
 
-// rangesAreKnown asks a cluster for the addresses of its pods and Services where a tenant may reach some that could be among them: a
+// clusterRangesDeclared asks a cluster for the addresses of its pods and Services where a tenant may reach some that could be among them: a
 // range of addresses opens what has them, whatever network policies say about namespaces. One finding is enough for a cluster. It is
 // about the cluster and names no tenant.
-func rangesAreKnown(c *plan.Cluster, list *diag.List) {
+func clusterRangesDeclared(c *plan.Cluster, list *diag.List) {
 	for _, f := range families {
-		if !f.known(c) && f.warnIfUndeclared(c, list) {
+		if !f.isDeclared(c) && f.warnIfUndeclared(c, list) {
 			return
 		}
 	}
 }
 
-func (f family) known(c *plan.Cluster) bool {
+func (f addressFamily) isDeclared(c *plan.Cluster) bool {
 	return slices.ContainsFunc(c.Ranges, func(r plan.Value[string]) bool {
 		prefix, err := netip.ParsePrefix(r.V)
 		return err == nil && f.is(prefix.Addr())
 	})
 }
 
-// rangesApart warns of a range of the cluster that is within another one: pods and Services have ranges of their own, so that one of both is a
+// clusterRangesApart warns of a range of the cluster that is within another one: pods and Services have ranges of their own, so that one of both is a
 // slip, or says nothing.
-func rangesApart(c *plan.Cluster, list *diag.List) {
+func clusterRangesApart(c *plan.Cluster, list *diag.List) {
 	type own struct {
 		prefix netip.Prefix
 		value  plan.Value[string]
@@ -72,7 +72,7 @@ func rangesApart(c *plan.Cluster, list *diag.List) {
 }
 
 // warnIfUndeclared reports that a range of a tenant may hold addresses of the cluster, and reports whether there is one.
-func (f family) warnIfUndeclared(c *plan.Cluster, list *diag.List) bool {
+func (f addressFamily) warnIfUndeclared(c *plan.Cluster, list *diag.List) bool {
 	which := f.name
 	if len(c.Ranges) == 0 {
 		which = "" // it says nothing at all

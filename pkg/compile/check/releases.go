@@ -8,8 +8,8 @@ import (
 // reservedReleases are names that the compiler's own files in platform/ have.
 var reservedReleases = map[string]bool{"platform": true, "kustomization": true, "overlay": true}
 
-// releasesDiffer refuses two components with one release name, and names that would hide a file of ours.
-func releasesDiffer(c *plan.Cluster, list *diag.List) {
+// releaseNamesDiffer refuses two components with one release name, and names that would hide a file of ours.
+func releaseNamesDiffer(c *plan.Cluster, list *diag.List) {
 	for i, component := range c.Components {
 		name := component.Release
 		switch {

@@ -9,17 +9,17 @@ import (
 // variablesHoldNoSecrets refuses variables that are named as secrets are and have a value: everybody who reads the runtime has it.
 func variablesHoldNoSecrets(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Catalog {
-		noSecrets(r.Profile.Env, list)
-		noSecrets(r.Env, list)
+		reportSecretVariables(r.Profile.Env, list)
+		reportSecretVariables(r.Env, list)
 	}
 	for _, t := range c.Tenants {
 		for _, v := range t.Variants {
-			noSecrets(v.Runtime.Env, list)
+			reportSecretVariables(v.Runtime.Env, list)
 		}
 	}
 }
 
-func noSecrets(variables []plan.Variable, list *diag.List) {
+func reportSecretVariables(variables []plan.Variable, list *diag.List) {
 	for i := range variables {
 		if v := &variables[i]; secret.IsVariable(v.Name.V) && !secret.IsPlain(v.Value.V) && !secret.LooksSecret(v.Value.V) {
 			secret.ReportKind(list, v.Value.At, "the value of the variable `"+v.Name.V+"`")

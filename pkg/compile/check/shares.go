@@ -17,17 +17,17 @@ func sharesHaveMachines(c *plan.Cluster, list *diag.List) {
 	}
 	if c.Queueing != nil {
 		for _, cohort := range c.Queueing.Cohorts {
-			cohortMachines(c, cohort, list)
+			cohortSharesHaveMachines(c, cohort, list)
 		}
 	}
 	for _, t := range c.Tenants {
 		for _, share := range t.Ineffective.Shares {
-			ineffectiveShare(t, share, list)
+			reportIneffectiveShare(t, share, list)
 		}
 	}
 }
 
-func cohortMachines(c *plan.Cluster, cohort *plan.Cohort, list *diag.List) {
+func cohortSharesHaveMachines(c *plan.Cluster, cohort *plan.Cohort, list *diag.List) {
 	for _, share := range cohort.Shares {
 		if c.MachinesOf(share.Profile.Name) == nil {
 			list.Errorf(diag.ShareNowhere, share.ProfileName.At, "the cluster `%s` has no machines of the profile `%s`", c.Name.V, share.Profile.Name).
@@ -36,7 +36,7 @@ func cohortMachines(c *plan.Cluster, cohort *plan.Cohort, list *diag.List) {
 	}
 }
 
-func ineffectiveShare(t *plan.Tenant, share plan.IneffectiveShare, list *diag.List) {
+func reportIneffectiveShare(t *plan.Tenant, share plan.IneffectiveShare, list *diag.List) {
 	if len(share.Elsewhere) == 0 {
 		list.Errorf(diag.ShareNowhere, share.Profile.At, "no cluster has machines of the profile `%s`", share.Profile.V).
 			Helpf("add the profile to `capacity` of a cluster, or remove the share")
@@ -54,21 +54,21 @@ func sharesInOrder(c *plan.Cluster, list *diag.List) {
 	}
 	for _, t := range c.Tenants {
 		if q := t.Queue; q != nil {
-			sharesOnce(q.Shares, list)
+			sharesNotTwice(q.Shares, list)
 			for i := range q.Shares {
 				shareInOrder(&q.Shares[i], q.Cohort.V != "", "cohort", list)
 			}
 		}
 	}
 	for _, cohort := range c.Queueing.Cohorts {
-		sharesOnce(cohort.Shares, list)
+		sharesNotTwice(cohort.Shares, list)
 		for i := range cohort.Shares {
 			limitsHaveCohort(&cohort.Shares[i], cohort.Parent.V != "", "parent", list)
 		}
 	}
 }
 
-func sharesOnce(shares []plan.Share, list *diag.List) {
+func sharesNotTwice(shares []plan.Share, list *diag.List) {
 	for i := 1; i < len(shares); i++ {
 		if shares[i].Profile == shares[i-1].Profile {
 			list.Errorf(diag.ShareTwice, shares[i].ProfileName.At, "there are two shares of the profile `%s`", shares[i].Profile.Name).

@@ -11,8 +11,8 @@ import (
 // appended. Nobody but the jobs of the runtime is concerned, as the image itself is its author's choice, so that a reason is enough.
 var pathVariables = []string{"PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"}
 
-// pathsHaveReasons warns of variables that hide what the image has in its search paths.
-func pathsHaveReasons(c *plan.Cluster, list *diag.List) {
+// searchPathsHaveReasons warns of variables that hide what the image has in its search paths.
+func searchPathsHaveReasons(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
 		for _, v := range slices.Concat(r.Profile.Env, r.Env) {
 			if slices.Contains(pathVariables, v.Name.V) && v.Why == "" {

@@ -13,8 +13,8 @@ import (
 // supportedVersions is how many versions of one thing are kept: N and N-1.
 const supportedVersions = 2
 
-// versionsNotOld warns of active runtimes that differ in nothing but the version of MPI and are older than N-1.
-func versionsNotOld(c *plan.Cluster, list *diag.List) {
+// mpiVersionsNotOld warns of active runtimes that differ in nothing but the version of MPI and are older than N-1.
+func mpiVersionsNotOld(c *plan.Cluster, list *diag.List) {
 	type family struct{ implementation, framework, profile string }
 	of := func(r *plan.Runtime) family {
 		return family{string(r.Implementation.V), r.Framework.V, r.Profile.Name}

@@ -45,7 +45,7 @@ type blockBuilder struct {
 }
 
 func (b *blockBuilder) buildRoot(node *yaml.Node) (*block, error) {
-	if err := b.checkUsedYAML(node, 0); err != nil {
+	if err := b.refuseUnusedYAML(node, 0); err != nil {
 		return nil, err
 	}
 	var kind reflect.Type
@@ -57,8 +57,8 @@ func (b *blockBuilder) buildRoot(node *yaml.Node) (*block, error) {
 	return b.buildBlock(node, nil, kind), nil
 }
 
-// checkUsedYAML refuses what specs do not use.
-func (b *blockBuilder) checkUsedYAML(node *yaml.Node, depth int) error {
+// refuseUnusedYAML refuses what specs do not use.
+func (b *blockBuilder) refuseUnusedYAML(node *yaml.Node, depth int) error {
 	switch {
 	case depth > maxDepth:
 		return refuse(b.text.file, node, "values are nested more than %d deep", maxDepth)
@@ -74,7 +74,7 @@ func (b *blockBuilder) checkUsedYAML(node *yaml.Node, depth int) error {
 		if node.Kind == yaml.MappingNode && i%2 == 0 && (child.Kind != yaml.ScalarNode || child.Anchor != "") {
 			return refuse(b.text.file, child, "a key must be a string")
 		}
-		if err := b.checkUsedYAML(child, depth+1); err != nil {
+		if err := b.refuseUnusedYAML(child, depth+1); err != nil {
 			return err
 		}
 	}

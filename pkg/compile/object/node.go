@@ -41,12 +41,12 @@ const (
 
 // Map returns a map of children, which it sorts and owns.
 func Map(key string, children ...Node) Node {
-	return Node{Key: key, Kind: MapNode, Children: sortByKey(dropNothing(children))}
+	return Node{Key: key, Kind: MapNode, Children: sortByKey(dropNothingNodes(children))}
 }
 
 // List returns a list of items, which it owns.
 func List(key string, items ...Node) Node {
-	return Node{Key: key, Kind: ListNode, Children: dropNothing(items)}
+	return Node{Key: key, Kind: ListNode, Children: dropNothingNodes(items)}
 }
 
 // Text returns a string.
@@ -256,8 +256,8 @@ func FromValue(key string, value any, from *origin.Origin) Node {
 	return Node{Key: key, Kind: NumberNode, Text: fmt.Sprint(value), From: from}
 }
 
-// dropNothing drops what is nothing, in place.
-func dropNothing(nodes []Node) []Node {
+// dropNothingNodes drops what is nothing, in place.
+func dropNothingNodes(nodes []Node) []Node {
 	for i := range nodes {
 		if nodes[i].Kind == Nothing {
 			return slices.DeleteFunc(nodes, func(n Node) bool { return n.Kind == Nothing })

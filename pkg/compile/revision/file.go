@@ -7,18 +7,18 @@ import (
 	"io/fs"
 )
 
-// file is an open file. Its content is read from git when somebody reads it: files that are too large are only looked at.
-type file struct {
-	*node
+// openFile is an open file. Its content is read from git when somebody reads it: files that are too large are only looked at.
+type openFile struct {
+	*treeNode
 	reader *bytes.Reader
 }
 
-func (f *file) Stat() (fs.FileInfo, error) { return f.node, nil }
-func (f *file) Close() error               { return nil }
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.treeNode, nil }
+func (f *openFile) Close() error               { return nil }
 
-func (f *file) Read(p []byte) (int, error) {
+func (f *openFile) Read(p []byte) (int, error) {
 	if f.reader == nil {
-		data, err := f.content()
+		data, err := f.readContent()
 		if err != nil {
 			return 0, err
 		}
@@ -27,24 +27,24 @@ func (f *file) Read(p []byte) (int, error) {
 	return f.reader.Read(p)
 }
 
-// folder is an open folder.
-type folder struct {
-	*node
+// openFolder is an open folder.
+type openFolder struct {
+	*treeNode
 	entries []fs.DirEntry
 	listed  bool
 }
 
-func (f *folder) Stat() (fs.FileInfo, error) { return f.node, nil }
-func (f *folder) Close() error               { return nil }
+func (f *openFolder) Stat() (fs.FileInfo, error) { return f.treeNode, nil }
+func (f *openFolder) Close() error               { return nil }
 
-func (f *folder) Read([]byte) (int, error) {
+func (f *openFolder) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: f.path, Err: errors.New("is a directory")}
 }
 
 // ReadDir returns the next n entries, or all that are left where n is not positive.
-func (f *folder) ReadDir(n int) ([]fs.DirEntry, error) {
+func (f *openFolder) ReadDir(n int) ([]fs.DirEntry, error) {
 	if !f.listed {
-		entries, err := f.list()
+		entries, err := f.listFolder()
 		if err != nil {
 			return nil, err
 		}

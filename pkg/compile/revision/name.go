@@ -27,25 +27,25 @@ var (
 	digits = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 )
 
-// commit finds a commit by a name, with the rules of gitrevisions(7) for the forms that ErrName lists.
-func (r *Repository) commit(name string) (*object.Commit, error) {
+// commitNamed finds a commit by a name, with the rules of gitrevisions(7) for the forms that ErrName lists.
+func (r *Repository) commitNamed(name string) (*object.Commit, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {
 		return nil, ErrName
 	}
-	found, err := r.base(parts[1])
+	found, err := r.baseCommit(parts[1])
 	for _, step := range steps.FindAllString(parts[2], -1) {
 		if err == nil {
-			found, err = r.step(found, step)
+			found, err = r.stepFrom(found, step)
 		}
 	}
 	return found, err
 }
 
-// base finds what steps begin at.
-func (r *Repository) base(name string) (*object.Commit, error) {
+// baseCommit finds what steps begin at.
+func (r *Repository) baseCommit(name string) (*object.Commit, error) {
 	if name == "@" {
 		name = "HEAD"
 	}
@@ -53,19 +53,19 @@ func (r *Repository) base(name string) (*object.Commit, error) {
 		return nil, ErrName
 	}
 	if len(name) == hex.EncodedLen(len(plumbing.ZeroHash)) && digits.MatchString(name) {
-		return r.peel(plumbing.NewHash(name))
+		return r.peelToCommit(plumbing.NewHash(name))
 	}
-	found, err := r.reference(name)
+	found, err := r.commitOfReference(name)
 	if errors.Is(err, plumbing.ErrReferenceNotFound) && digits.MatchString(name) {
-		return r.abbreviated(strings.ToLower(name))
+		return r.commitOfPrefix(strings.ToLower(name))
 	}
 	return found, err
 }
 
-// reference finds what a reference names. A full name is what it says; a short one that names several commits is refused, where git warns.
-func (r *Repository) reference(name string) (*object.Commit, error) {
+// commitOfReference finds what a reference names. A full name is what it says; a short one that names several commits is refused, where git warns.
+func (r *Repository) commitOfReference(name string) (*object.Commit, error) {
 	if top.MatchString(name) || strings.HasPrefix(name, "refs/") {
-		if found, err := r.referred(name); !errors.Is(err, plumbing.ErrReferenceNotFound) {
+		if found, err := r.commitOfFullReference(name); !errors.Is(err, plumbing.ErrReferenceNotFound) {
 			return found, err
 		}
 	}
@@ -73,7 +73,7 @@ func (r *Repository) reference(name string) (*object.Commit, error) {
 	var by string
 	for _, rule := range plumbing.RefRevParseRules[1:] {
 		full := fmt.Sprintf(rule, name)
-		other, err := r.referred(full)
+		other, err := r.commitOfFullReference(full)
 		switch {
 		case errors.Is(err, plumbing.ErrReferenceNotFound):
 		case err != nil:
@@ -90,17 +90,17 @@ func (r *Repository) reference(name string) (*object.Commit, error) {
 	return found, nil
 }
 
-// referred is the commit of a full reference.
-func (r *Repository) referred(full string) (*object.Commit, error) {
+// commitOfFullReference is the commit of a full reference.
+func (r *Repository) commitOfFullReference(full string) (*object.Commit, error) {
 	found, err := storer.ResolveReference(r.git.Storer, plumbing.ReferenceName(full))
 	if err != nil {
 		return nil, err
 	}
-	return r.peel(found.Hash())
+	return r.peelToCommit(found.Hash())
 }
 
-// peel goes through tags to a commit.
-func (r *Repository) peel(hash plumbing.Hash) (*object.Commit, error) {
+// peelToCommit goes through tags to a commit.
+func (r *Repository) peelToCommit(hash plumbing.Hash) (*object.Commit, error) {
 	for {
 		found, err := r.git.Object(plumbing.AnyObject, hash)
 		if err != nil {
@@ -117,16 +117,16 @@ func (r *Repository) peel(hash plumbing.Hash) (*object.Commit, error) {
 	}
 }
 
-// abbreviated finds the only commit, or tag of one, whose name begins with these digits.
-func (r *Repository) abbreviated(first string) (*object.Commit, error) {
-	all, err := r.beginning(first)
+// commitOfPrefix finds the only commit, or tag of one, whose name begins with these digits.
+func (r *Repository) commitOfPrefix(first string) (*object.Commit, error) {
+	all, err := r.objectsWithPrefix(first)
 	if err != nil {
 		return nil, err
 	}
 	var found *object.Commit
 	var names []string
 	for _, hash := range all {
-		if commit, err := r.peel(hash); err == nil {
+		if commit, err := r.peelToCommit(hash); err == nil {
 			found = commit
 			names = append(names, hash.String()[:12])
 		}
@@ -141,8 +141,8 @@ func (r *Repository) abbreviated(first string) (*object.Commit, error) {
 	return nil, fmt.Errorf("several begin with these digits: %s: write more of them", strings.Join(names, ", "))
 }
 
-// beginning returns the objects whose names begin with these digits, each once.
-func (r *Repository) beginning(first string) ([]plumbing.Hash, error) {
+// objectsWithPrefix returns the objects whose names begin with these digits, each once.
+func (r *Repository) objectsWithPrefix(first string) ([]plumbing.Hash, error) {
 	storage, canSearch := r.git.Storer.(interface {
 		HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error)
 	})
@@ -157,8 +157,8 @@ func (r *Repository) beginning(first string) ([]plumbing.Hash, error) {
 	return slices.Compact(all), err
 }
 
-// step goes from a commit to one before it: ~n to the n-th before it along first parents, ^n to its n-th parent.
-func (r *Repository) step(from *object.Commit, step string) (*object.Commit, error) {
+// stepFrom goes from a commit to one before it: ~n to the n-th before it along first parents, ^n to its n-th parent.
+func (r *Repository) stepFrom(from *object.Commit, step string) (*object.Commit, error) {
 	n := 1
 	if number := step[1:]; strings.HasPrefix(number, "{") {
 		n = 0
@@ -172,26 +172,26 @@ func (r *Repository) step(from *object.Commit, step string) (*object.Commit, err
 		return from, nil
 	}
 	if step[0] == '^' {
-		return r.parent(from, n)
+		return r.parentCommit(from, n)
 	}
 	at := from
 	for gone := range n {
 		if at.NumParents() == 0 {
-			return nil, fmt.Errorf("`%s` goes back %d from %s, before which there are only %d: the history begins at %s", step, n, short(from), gone, short(at))
+			return nil, fmt.Errorf("`%s` goes back %d from %s, before which there are only %d: the history begins at %s", step, n, shortHash(from), gone, shortHash(at))
 		}
 		var err error
-		if at, err = r.parent(at, 1); err != nil {
+		if at, err = r.parentCommit(at, 1); err != nil {
 			return nil, err
 		}
 	}
 	return at, nil
 }
 
-func (r *Repository) parent(of *object.Commit, n int) (*object.Commit, error) {
+func (r *Repository) parentCommit(of *object.Commit, n int) (*object.Commit, error) {
 	if n > of.NumParents() {
-		return nil, fmt.Errorf("`^%d` is parent number %d, and %s has %d: more than one is what a merge has", n, n, short(of), of.NumParents())
+		return nil, fmt.Errorf("`^%d` is parent number %d, and %s has %d: more than one is what a merge has", n, n, shortHash(of), of.NumParents())
 	}
 	return r.git.CommitObject(of.ParentHashes[n-1])
 }
 
-func short(c *object.Commit) string { return c.Hash.String()[:12] }
+func shortHash(c *object.Commit) string { return c.Hash.String()[:12] }

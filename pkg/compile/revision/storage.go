@@ -11,28 +11,28 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// known returns a content that was read before.
-func (r *Repository) known(hash plumbing.Hash) ([]byte, bool) {
+// cachedBlob returns a content that was read before.
+func (r *Repository) cachedBlob(hash plumbing.Hash) ([]byte, bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	data, found := r.blobs[hash]
 	return data, found
 }
 
-// keep remembers a content.
-func (r *Repository) keep(hash plumbing.Hash, data []byte) {
+// cacheBlob remembers a content.
+func (r *Repository) cacheBlob(hash plumbing.Hash, data []byte) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.blobs[hash] = data
 }
 
-// blob reads a content from git's storage. It is never nil.
-func (r *Repository) blob(hash plumbing.Hash) ([]byte, error) {
+// readBlob reads a content from git's storage. It is never nil.
+func (r *Repository) readBlob(hash plumbing.Hash) ([]byte, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	blob, err := r.git.BlobObject(hash)
 	if err != nil {
-		return nil, r.explain(err)
+		return nil, r.explainByClone(err)
 	}
 	reader, err := blob.Reader()
 	if err != nil {
@@ -46,8 +46,8 @@ func (r *Repository) blob(hash plumbing.Hash) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// size returns the size of a content in bytes, 0 where git does not have it.
-func (r *Repository) size(hash plumbing.Hash) int64 {
+// blobSize returns the size of a content in bytes, 0 where git does not have it.
+func (r *Repository) blobSize(hash plumbing.Hash) int64 {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if data, found := r.blobs[hash]; found {
@@ -60,8 +60,8 @@ func (r *Repository) size(hash plumbing.Hash) int64 {
 	return size
 }
 
-// folder returns the entries of a folder, sorted by name: git sorts folders as if their names ended with a slash.
-func (r *Repository) folder(hash plumbing.Hash) ([]object.TreeEntry, error) {
+// folderEntries returns the entries of a folder, sorted by name: git sorts folders as if their names ended with a slash.
+func (r *Repository) folderEntries(hash plumbing.Hash) ([]object.TreeEntry, error) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if entries, found := r.folders[hash]; found {
@@ -69,7 +69,7 @@ func (r *Repository) folder(hash plumbing.Hash) ([]object.TreeEntry, error) {
 	}
 	tree, err := r.git.TreeObject(hash)
 	if err != nil {
-		return nil, r.explain(err)
+		return nil, r.explainByClone(err)
 	}
 	entries := slices.Clone(tree.Entries)
 	slices.SortFunc(entries, func(a, b object.TreeEntry) int { return strings.Compare(a.Name, b.Name) })

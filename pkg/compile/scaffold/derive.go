@@ -14,8 +14,8 @@ import (
 // Written is what somebody wrote on the command line, by flag.
 type Written map[string][]string
 
-// derive returns the values of a new spec: what was written, and what follows from it and from the repository.
-func derive(kind jsonschema.Kind, name string, written Written, known *Existing) (Values, error) {
+// deriveValues returns the values of a new spec: what was written, and what follows from it and from the repository.
+func deriveValues(kind jsonschema.Kind, name string, written Written, known *Existing) (Values, error) {
 	values := Values{}
 	for _, input := range Inputs(kind) {
 		texts, found := written[input.Flag]
@@ -35,26 +35,26 @@ func derive(kind jsonschema.Kind, name string, written Written, known *Existing)
 	}
 	switch kind.Name {
 	case v1alpha1.MPIRuntimeKind:
-		values.slots(known.accelerated(strings.Join(written["profile"], "")))
+		values.addSlots(known.hasAccelerators(strings.Join(written["profile"], "")))
 	case v1alpha1.ClusterKind:
-		values.add("spec.components", controllerComponent(written))
+		values.addDerived("spec.components", controllerComponent(written))
 	case v1alpha1.TenantKind:
-		values.add("spec.namespaces", List([]string{name}))
-		values.quota(known.largestJob(name, written["clusters"], written["runtimes"]))
+		values.addDerived("spec.namespaces", ListValue([]string{name}))
+		values.addQuota(known.largestJob(name, written["clusters"], written["runtimes"]))
 	}
 	return values, nil
 }
 
-// add sets a value that nobody wrote.
-func (v Values) add(path string, value Value) {
+// addDerived sets a value that nobody wrote.
+func (v Values) addDerived(path string, value Value) {
 	if _, found := v[path]; !found {
 		v[path] = value
 	}
 }
 
-func (v Values) slots(accelerated bool) {
+func (v Values) addSlots(accelerated bool) {
 	if accelerated {
-		v.add("spec.slotsPerNode", Text("auto"))
+		v.addDerived("spec.slotsPerNode", TextValue("auto"))
 	}
 }
 
@@ -68,9 +68,9 @@ const (
 
 const gibibyte = 1 << 30
 
-// quota gives room for one job of default size of whatever runtime is largest: a quota that is too small is found by the first job, one
+// addQuota gives room for one job of default size of whatever runtime is largest: a quota that is too small is found by the first job, one
 // that is too large by the neighbours.
-func (v Values) quota(job corev1.ResourceList) {
+func (v Values) addQuota(job corev1.ResourceList) {
 	const why = "One job of default size of the largest runtime fits, and not less than %s."
 	cpu, memory := resource.MustParse(leastCPU), resource.MustParse(leastMemory)
 	if wanted := job[corev1.ResourceCPU]; wanted.Cmp(cpu) > 0 {
@@ -80,17 +80,17 @@ func (v Values) quota(job corev1.ResourceList) {
 		memory = *resource.NewQuantity(roundUp(wanted, gibibyte), resource.BinarySI)
 	}
 	pods := job[corev1.ResourcePods]
-	v.add("spec.quota.cpu", Bare(cpu.String()).Because(why, leastCPU))
-	v.add("spec.quota.memory", Bare(memory.String()).Because(why, leastMemory))
-	v.add("spec.quota.pods", Bare(strconv.FormatInt(max(leastPods, pods.Value()), 10)))
-	v.add("spec.quota.jobs", Bare(strconv.Itoa(leastJobs)))
-	if devices := accelerators(job); len(devices) > 0 {
-		v.add("spec.quota.accelerators", Amounts(devices).Because("One job of default size of the largest runtime fits."))
+	v.addDerived("spec.quota.cpu", BareValue(cpu.String()).Because(why, leastCPU))
+	v.addDerived("spec.quota.memory", BareValue(memory.String()).Because(why, leastMemory))
+	v.addDerived("spec.quota.pods", BareValue(strconv.FormatInt(max(leastPods, pods.Value()), 10)))
+	v.addDerived("spec.quota.jobs", BareValue(strconv.Itoa(leastJobs)))
+	if devices := acceleratorsOf(job); len(devices) > 0 {
+		v.addDerived("spec.quota.accelerators", AmountsValue(devices).Because("One job of default size of the largest runtime fits."))
 	}
 }
 
-// accelerators are the extended resources of a job: their names have a domain.
-func accelerators(job corev1.ResourceList) map[string]string {
+// acceleratorsOf are the extended resources of a job: their names have a domain.
+func acceleratorsOf(job corev1.ResourceList) map[string]string {
 	devices := map[string]string{}
 	for name, amount := range job {
 		if strings.Contains(string(name), "/") {

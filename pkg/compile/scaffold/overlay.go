@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// overlay is a file system with one file that is not written yet on top of another.
-type overlay struct {
+// overlayFS is a file system with one file that is not written yet on top of another.
+type overlayFS struct {
 	base fs.FS
 	file File
 }
 
 // Open opens the new file, a folder that it is in, or what was there before.
-func (o overlay) Open(name string) (fs.File, error) {
+func (o overlayFS) Open(name string) (fs.File, error) {
 	if name == o.file.Path {
-		return &newFile{entry: entry{name: path.Base(name), size: len(o.file.Data)}, Reader: bytes.NewReader(o.file.Data)}, nil
+		return &newFile{newEntry: newEntry{name: path.Base(name), size: len(o.file.Data)}, Reader: bytes.NewReader(o.file.Data)}, nil
 	}
-	if _, above := o.child(name); !above {
+	if _, above := o.childEntry(name); !above {
 		return o.base.Open(name)
 	}
 	entries, err := o.ReadDir(name)
 	if err != nil {
 		return nil, err
 	}
-	return &folder{entry: entry{name: path.Base(name), folder: true}, rest: entries}, nil
+	return &mergedFolder{newEntry: newEntry{name: path.Base(name), folder: true}, rest: entries}, nil
 }
 
 // ReadDir lists what was there before and what is new, sorted.
-func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
-	added, above := o.child(name)
+func (o overlayFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	added, above := o.childEntry(name)
 	entries, err := fs.ReadDir(o.base, name)
 	if err != nil && (!above || !errors.Is(err, fs.ErrNotExist)) {
 		return nil, err
@@ -47,37 +47,37 @@ func (o overlay) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// child returns the entry of a folder that is the new file or leads to it.
-func (o overlay) child(name string) (entry, bool) {
+// childEntry returns the entry of a folder that is the new file or leads to it.
+func (o overlayFS) childEntry(name string) (newEntry, bool) {
 	rest, below := strings.CutPrefix(o.file.Path, name+"/")
 	if name == "." {
 		rest, below = o.file.Path, true
 	}
 	child, _, isFolder := strings.Cut(rest, "/")
 	if isFolder {
-		return entry{name: child, folder: true}, below
+		return newEntry{name: child, folder: true}, below
 	}
-	return entry{name: child, size: len(o.file.Data)}, below
+	return newEntry{name: child, size: len(o.file.Data)}, below
 }
 
-// entry describes a new file or folder.
-type entry struct {
+// newEntry describes a new file or folder.
+type newEntry struct {
 	name   string
 	size   int
 	folder bool
 }
 
-func (e entry) Name() string               { return e.name }
-func (e entry) Size() int64                { return int64(e.size) }
-func (e entry) ModTime() time.Time         { return time.Time{} }
-func (e entry) IsDir() bool                { return e.folder }
-func (e entry) Sys() any                   { return nil }
-func (e entry) Type() fs.FileMode          { return e.Mode().Type() }
-func (e entry) Info() (fs.FileInfo, error) { return e, nil }
-func (e entry) Stat() (fs.FileInfo, error) { return e, nil }
-func (e entry) Close() error               { return nil }
+func (e newEntry) Name() string               { return e.name }
+func (e newEntry) Size() int64                { return int64(e.size) }
+func (e newEntry) ModTime() time.Time         { return time.Time{} }
+func (e newEntry) IsDir() bool                { return e.folder }
+func (e newEntry) Sys() any                   { return nil }
+func (e newEntry) Type() fs.FileMode          { return e.Mode().Type() }
+func (e newEntry) Info() (fs.FileInfo, error) { return e, nil }
+func (e newEntry) Stat() (fs.FileInfo, error) { return e, nil }
+func (e newEntry) Close() error               { return nil }
 
-func (e entry) Mode() fs.FileMode {
+func (e newEntry) Mode() fs.FileMode {
 	if e.folder {
 		return fs.ModeDir | 0o755
 	}
@@ -85,22 +85,22 @@ func (e entry) Mode() fs.FileMode {
 }
 
 type newFile struct {
-	entry
+	newEntry
 	*bytes.Reader
 }
 
-func (f *newFile) Size() int64 { return f.entry.Size() }
+func (f *newFile) Size() int64 { return f.newEntry.Size() }
 
-type folder struct {
-	entry
+type mergedFolder struct {
+	newEntry
 	rest []fs.DirEntry
 }
 
-func (f *folder) Read([]byte) (int, error) {
+func (f *mergedFolder) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: f.name, Err: errors.New("is a folder")}
 }
 
-func (f *folder) ReadDir(n int) ([]fs.DirEntry, error) {
+func (f *mergedFolder) ReadDir(n int) ([]fs.DirEntry, error) {
 	if n <= 0 || n > len(f.rest) {
 		if n > 0 && len(f.rest) == 0 {
 			return nil, io.EOF

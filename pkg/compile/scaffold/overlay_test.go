@@ -12,7 +12,7 @@ func TestOverlay(t *testing.T) {
 		base := fstest.MapFS{
 			"a/old.yaml": {Data: []byte("old"), Mode: 0o644}, "a/other.yaml": {Data: []byte("old"), Mode: 0o644}, "z.yaml": {Data: []byte("old")},
 		}
-		o := overlay{base: base, file: File{name, []byte("new")}}
+		o := overlayFS{base: base, file: File{name, []byte("new")}}
 		if err := fstest.TestFS(o, "a/other.yaml", "z.yaml", name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

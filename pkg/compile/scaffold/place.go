@@ -12,8 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 )
 
-// Path returns where the spec of a kind with a name is, relative to the root of the repository.
-func Path(kind jsonschema.Kind, name string) string {
+// SpecPath returns where the spec of a kind with a name is, relative to the root of the repository.
+func SpecPath(kind jsonschema.Kind, name string) string {
 	switch kind.Name {
 	case v1alpha1.HardwareProfileKind:
 		return "catalog/profiles/" + name + ".yaml"
@@ -25,32 +25,32 @@ func Path(kind jsonschema.Kind, name string) string {
 	return "overlays/" + name + "/cluster.yaml"
 }
 
-// free reports whether a name can be taken: it has the form of names, no spec of the kind has it, and nothing is where its file goes.
-func free(root fs.FS, kind jsonschema.Kind, name string, known *Existing) error {
+// checkNameFree reports whether a name can be taken: it has the form of names, no spec of the kind has it, and nothing is where its file goes.
+func checkNameFree(root fs.FS, kind jsonschema.Kind, name string, known *Existing) error {
 	if !decode.HasFormat("dns-label", name) {
 		return fmt.Errorf("`%s` cannot be a name: at most 63 of a-z, 0-9 and `-`, beginning and ending with a letter or digit", name)
 	}
 	if slices.Contains(known.Names(kind.Name), name) {
 		return fmt.Errorf("the %s `%s` exists already: choose another name", kind.Name, name)
 	}
-	file := Path(kind, name)
+	file := SpecPath(kind, name)
 	if _, err := fs.Lstat(root, file); err == nil {
 		return fmt.Errorf("`%s` is there already: move it away, or choose another name", file)
 	}
 	return nil
 }
 
-// Try compiles a repository with new files, and returns what is wrong because of it: findings that are not there without it.
-func Try(root fs.FS, files []File, options compile.Options) *diag.List {
+// FindingsWith compiles a repository with new files, and returns what is wrong because of it: findings that are not there without it.
+func FindingsWith(root fs.FS, files []File, options compile.Options) *diag.List {
 	_, before := compile.Compile(root, options)
-	after := with(root, files, options)
+	after := compileWith(root, files, options)
 	known := map[string]bool{}
 	for _, d := range before.Sorted() {
-		known[key(d)] = true
+		known[findingKey(d)] = true
 	}
 	caused := &diag.List{}
 	for _, d := range after.Sorted() {
-		if known[key(d)] {
+		if known[findingKey(d)] {
 			continue
 		}
 		add := caused.Errorf
@@ -62,11 +62,11 @@ func Try(root fs.FS, files []File, options compile.Options) *diag.List {
 	return caused
 }
 
-func key(d *diag.Diagnostic) string { return fmt.Sprint(d.Span, d.Code, d.Message) }
+func findingKey(d *diag.Diagnostic) string { return fmt.Sprint(d.Span, d.Code, d.Message) }
 
-func with(root fs.FS, files []File, options compile.Options) *diag.List {
+func compileWith(root fs.FS, files []File, options compile.Options) *diag.List {
 	for _, file := range files {
-		root = overlay{base: root, file: file}
+		root = overlayFS{base: root, file: file}
 	}
 	_, list := compile.Compile(root, options)
 	return list

@@ -28,15 +28,15 @@ type archive struct {
 
 // fingerprint is a file by what is in it. Most schemas are the same in neighbouring versions; TestFingerprints sees that no two others look so.
 type fingerprint struct {
-	kind kind
+	kind objectKind
 	sum  uint32
 	size uint64
 }
 
 // opened returns the archive, or nil if the build has none.
-var opened = sync.OnceValue(func() *archive { return read(embedded) })
+var opened = sync.OnceValue(func() *archive { return openArchive(embedded) })
 
-func read(files fs.FS) *archive {
+func openArchive(files fs.FS) *archive {
 	file, err := files.Open("embedded/schemas.zip")
 	if err != nil {
 		return nil
@@ -49,11 +49,11 @@ func read(files fs.FS) *archive {
 	if err != nil {
 		panic(fmt.Sprintf("the embedded schemas are damaged: %v: run `make schemas` and build again", err))
 	}
-	return open(reader)
+	return readDirectory(reader)
 }
 
-// open reads the directory of an archive. The first folder of a name is `crd`, or the version of Kubernetes for native kinds.
-func open(reader *zip.Reader) *archive {
+// readDirectory reads the directory of an archive. The first folder of a name is `crd`, or the version of Kubernetes for native kinds.
+func readDirectory(reader *zip.Reader) *archive {
 	a := &archive{files: make(map[string]*zip.File, len(reader.File)), tables: map[fingerprint]*table{}}
 	for _, file := range reader.File {
 		a.files[file.Name] = file
@@ -68,7 +68,7 @@ func open(reader *zip.Reader) *archive {
 }
 
 // table returns the schema of a kind; nil if the archive has none.
-func (a *archive) table(minor int, k kind) *table {
+func (a *archive) table(minor int, k objectKind) *table {
 	name := k.apiVersion + "/" + k.kind
 	file := a.files[fmt.Sprintf("1.%d/%s", minor, name)]
 	if file == nil {
@@ -89,7 +89,7 @@ func (a *archive) table(minor int, k kind) *table {
 }
 
 // unpack reads the schema of a kind. The archive is our own, so damage is a mistake of the build.
-func unpack(file *zip.File, k kind) *table {
+func unpack(file *zip.File, k objectKind) *table {
 	reader, err := file.Open()
 	if err == nil {
 		defer reader.Close()

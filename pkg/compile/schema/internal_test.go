@@ -10,7 +10,7 @@ import (
 )
 
 func TestWithoutArchive(t *testing.T) {
-	if a := read(fstest.MapFS{"embedded/README.md": {}}); a != nil {
+	if a := openArchive(fstest.MapFS{"embedded/README.md": {}}); a != nil {
 		t.Errorf("an archive was found where none is: %v", a)
 	}
 }
@@ -38,8 +38,8 @@ func TestEveryRuleCompiles(t *testing.T) {
 	}
 }
 
-func (a *archive) kinds() []kind {
-	var all []kind
+func (a *archive) kinds() []objectKind {
+	var all []objectKind
 	for name := range a.files {
 		for i := len(name) - 1; i > 0; i-- {
 			if name[i] == '/' {
@@ -47,7 +47,7 @@ func (a *archive) kinds() []kind {
 				if name[0] == '1' {
 					folder = len("1.36/")
 				}
-				all = append(all, kind{name[folder:i], name[i+1:]})
+				all = append(all, objectKind{name[folder:i], name[i+1:]})
 				break
 			}
 		}
@@ -61,7 +61,7 @@ func FuzzPlainAmount(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if !plainAmount(text) {
+		if !isPlainAmount(text) {
 			return
 		}
 		quantity, err := resource.ParseQuantity(text)
@@ -80,10 +80,10 @@ func FuzzPlainNames(f *testing.F) {
 		if isLabel(text) && len(validation.IsDNS1123Label(text)) > 0 {
 			t.Errorf("%q is no DNS label", text)
 		}
-		if isWord(text) && len(validation.IsValidLabelValue(text)) > 0 {
+		if isLabelWord(text) && len(validation.IsValidLabelValue(text)) > 0 {
 			t.Errorf("%q is no label value", text)
 		}
-		if plainKey(text) && len(validation.IsQualifiedName(text)) > 0 {
+		if isPlainKey(text) && len(validation.IsQualifiedName(text)) > 0 {
 			t.Errorf("%q is no label key", text)
 		}
 	})

@@ -6,16 +6,16 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-func (c *check) items(n *object.Node, s *node) {
+func (c *check) items(n *object.Node, s *shapeNode) {
 	if s.Items != nil {
 		for i := range n.Children {
 			c.value(&n.Children[i], *s.Items)
 			if n.Children[i].Kind == object.NullNode {
-				c.remember(&n.Children[i], &c.table.Shapes[*s.Items], true)
+				c.rememberNull(&n.Children[i], &c.table.Shapes[*s.Items], true)
 			}
 		}
 	}
-	c.size(n, len(n.Children), s.MinItems, s.MaxItems, "items")
+	c.lengthInBounds(n, len(n.Children), s.MinItems, s.MaxItems, "items")
 	if s.Unique && len(n.Children) > 1 && len(c.problems) == 0 {
 		c.duplicates(n, s)
 	}
@@ -25,14 +25,14 @@ func (c *check) items(n *object.Node, s *node) {
 const few = 16
 
 // duplicates checks that no two items of a list are the same: in their values, or in the values of the keys.
-func (c *check) duplicates(n *object.Node, s *node) {
+func (c *check) duplicates(n *object.Node, s *shapeNode) {
 	if len(n.Children) > few {
 		c.manyDuplicates(n, s)
 		return
 	}
 	for i := 1; i < len(n.Children); i++ {
 		for j := range i {
-			if c.same(&n.Children[i], &n.Children[j], s) {
+			if c.sameItem(&n.Children[i], &n.Children[j], s) {
 				c.duplicate(n, i, s)
 				break
 			}
@@ -40,10 +40,10 @@ func (c *check) duplicates(n *object.Node, s *node) {
 	}
 }
 
-func (c *check) manyDuplicates(n *object.Node, s *node) {
+func (c *check) manyDuplicates(n *object.Node, s *shapeNode) {
 	seen := make(map[string]bool, len(n.Children))
 	for i := range n.Children {
-		identity := c.identity(&n.Children[i], s)
+		identity := c.itemIdentity(&n.Children[i], s)
 		if seen[identity] {
 			c.duplicate(n, i, s)
 		}
@@ -51,7 +51,7 @@ func (c *check) manyDuplicates(n *object.Node, s *node) {
 	}
 }
 
-func (c *check) duplicate(n *object.Node, i int, s *node) {
+func (c *check) duplicate(n *object.Node, i int, s *shapeNode) {
 	if len(s.Keys) == 0 {
 		c.refuse(&n.Children[i], "", "an item before it is the same, all must differ")
 		return
@@ -59,12 +59,12 @@ func (c *check) duplicate(n *object.Node, i int, s *node) {
 	c.refuse(&n.Children[i], "", "an item before it has the same %s, all must differ in it", strings.Join(s.Keys, " and "))
 }
 
-func (c *check) same(a, b *object.Node, s *node) bool {
+func (c *check) sameItem(a, b *object.Node, s *shapeNode) bool {
 	if len(s.Keys) == 0 {
-		return equal(a, b)
+		return equalNodes(a, b)
 	}
 	for _, key := range s.Keys {
-		if !equal(c.valueOrDefault(a, key, s), c.valueOrDefault(b, key, s)) {
+		if !equalNodes(c.valueOrDefault(a, key, s), c.valueOrDefault(b, key, s)) {
 			return false
 		}
 	}
@@ -72,7 +72,7 @@ func (c *check) same(a, b *object.Node, s *node) bool {
 }
 
 // valueOrDefault returns the value of a key, which may be a default.
-func (c *check) valueOrDefault(item *object.Node, key string, s *node) *object.Node {
+func (c *check) valueOrDefault(item *object.Node, key string, s *shapeNode) *object.Node {
 	if value := item.Get(key); value != nil {
 		return value
 	}
@@ -84,19 +84,19 @@ func (c *check) valueOrDefault(item *object.Node, key string, s *node) *object.N
 	return &value
 }
 
-// identity returns a text that is the same for items that are the same.
-func (c *check) identity(item *object.Node, s *node) string {
+// itemIdentity returns a text that is the same for items that are the same.
+func (c *check) itemIdentity(item *object.Node, s *shapeNode) string {
 	var text strings.Builder
 	if len(s.Keys) == 0 {
-		write(&text, item)
+		writeIdentity(&text, item)
 	}
 	for _, key := range s.Keys {
-		write(&text, c.valueOrDefault(item, key, s))
+		writeIdentity(&text, c.valueOrDefault(item, key, s))
 	}
 	return text.String()
 }
 
-func write(text *strings.Builder, n *object.Node) {
+func writeIdentity(text *strings.Builder, n *object.Node) {
 	text.WriteByte(0)
 	if n == nil {
 		return
@@ -106,12 +106,12 @@ func write(text *strings.Builder, n *object.Node) {
 	for i := range n.Children {
 		text.WriteByte(1)
 		text.WriteString(n.Children[i].Key)
-		write(text, &n.Children[i])
+		writeIdentity(text, &n.Children[i])
 	}
 	text.WriteByte(2)
 }
 
-func equal(a, b *object.Node) bool {
+func equalNodes(a, b *object.Node) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -119,7 +119,7 @@ func equal(a, b *object.Node) bool {
 		return false
 	}
 	for i := range a.Children {
-		if a.Children[i].Key != b.Children[i].Key || !equal(&a.Children[i], &b.Children[i]) {
+		if a.Children[i].Key != b.Children[i].Key || !equalNodes(&a.Children[i], &b.Children[i]) {
 			return false
 		}
 	}

@@ -19,35 +19,35 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema/shape"
 )
 
-// rules are the CEL rules of one shape. They are compiled when the first value meets them. All read the same value, so they share what
+// ruleSet are the CEL rules of one shape. They are compiled when the first value meets them. All read the same value, so they share what
 // is remembered: which values they accepted, by a hash of all that any of them reads.
-type rules struct {
+type ruleSet struct {
 	from     []shape.Rule
 	once     sync.Once
-	programs []program
-	reads    reads
+	programs []compiledRule
+	reads    readFields
 
 	mu       sync.RWMutex
 	accepted map[uint64]struct{}
 }
 
-type program struct {
+type compiledRule struct {
 	shape.Rule
 	cel.Program
 }
 
-// reads is which fields of `self` rules look at: true for their value, false for whether they are there. All says that they may look at anything.
-type reads struct {
+// readFields is which fields of `self` rules look at: true for their value, false for whether they are there. All says that they may look at anything.
+type readFields struct {
 	all    bool
 	fields map[string]bool
 	names  []string
 }
 
-// evaluate checks the rules of a shape for a value. The verdict on what was seen before is known.
-func (c *check) evaluate(n *object.Node, s *node) {
+// evaluateRules checks the rules of a shape for a value. The verdict on what was seen before is known.
+func (c *check) evaluateRules(n *object.Node, s *shapeNode) {
 	r := s.rules
 	r.once.Do(r.compile)
-	key := r.key(n)
+	key := r.valueKey(n)
 	r.mu.RLock()
 	_, known := r.accepted[key]
 	r.mu.RUnlock()
@@ -55,16 +55,16 @@ func (c *check) evaluate(n *object.Node, s *node) {
 		return
 	}
 	before := len(c.problems)
-	self := map[string]any{"self": c.convert(n, s)}
+	self := map[string]any{"self": c.celValue(n, s)}
 	for i := range r.programs {
-		c.verdict(n, &r.programs[i], self)
+		c.judgeRule(n, &r.programs[i], self)
 	}
 	if len(c.problems) == before {
-		r.remember(key)
+		r.rememberAccepted(key)
 	}
 }
 
-func (c *check) verdict(n *object.Node, p *program, self map[string]any) {
+func (c *check) judgeRule(n *object.Node, p *compiledRule, self map[string]any) {
 	result, _, err := p.Eval(self)
 	switch {
 	case err != nil:
@@ -77,7 +77,7 @@ func (c *check) verdict(n *object.Node, p *program, self map[string]any) {
 	}
 }
 
-func (r *rules) remember(key uint64) {
+func (r *ruleSet) rememberAccepted(key uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.accepted == nil || len(r.accepted) >= remembered {
@@ -103,7 +103,7 @@ var environment = sync.OnceValue(func() *cel.Env {
 	return env
 })
 
-func (r *rules) compile() {
+func (r *ruleSet) compile() {
 	r.reads.fields = map[string]bool{}
 	for _, rule := range r.from {
 		compiled, issues := environment().Compile(rule.Rule)
@@ -114,14 +114,14 @@ func (r *rules) compile() {
 		if err != nil {
 			panic(fmt.Sprintf("the rule `%s` of an embedded schema makes no program: %v", rule.Rule, err))
 		}
-		r.reads.add(compiled.NativeRep())
-		r.programs = append(r.programs, program{rule, made})
+		r.reads.addRule(compiled.NativeRep())
+		r.programs = append(r.programs, compiledRule{rule, made})
 	}
 	r.reads.names = slices.Sorted(maps.Keys(r.reads.fields))
 }
 
-// add notes what a rule reads: `self.a.b` the field a, `has(self.a)` whether it is there, any other use of `self` everything.
-func (r *reads) add(rule *ast.AST) {
+// addRule notes what a rule reads: `self.a.b` the field a, `has(self.a)` whether it is there, any other use of `self` everything.
+func (r *readFields) addRule(rule *ast.AST) {
 	root := ast.NavigateAST(rule)
 	for _, use := range ast.MatchDescendants(root, ast.KindMatcher(ast.IdentKind)) {
 		if use.AsIdent() != "self" {
@@ -140,12 +140,12 @@ func (r *reads) add(rule *ast.AST) {
 // seed is of this process; verdicts do not depend on it.
 var seed = sync.OnceValue(maphash.MakeSeed)
 
-// key hashes what the rules read of a value.
-func (r *rules) key(n *object.Node) uint64 {
+// valueKey hashes what the rules read of a value.
+func (r *ruleSet) valueKey(n *object.Node) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed())
 	if r.reads.all || n.Kind != object.MapNode {
-		hash(&h, n)
+		hashNode(&h, n)
 		return h.Sum64()
 	}
 	for _, name := range r.reads.names {
@@ -153,7 +153,7 @@ func (r *rules) key(n *object.Node) uint64 {
 		case field == nil:
 			h.WriteByte(0)
 		case r.reads.fields[name]:
-			hash(&h, field)
+			hashNode(&h, field)
 		default:
 			h.WriteByte(1)
 		}
@@ -161,49 +161,49 @@ func (r *rules) key(n *object.Node) uint64 {
 	return h.Sum64()
 }
 
-func hash(h *maphash.Hash, n *object.Node) {
+func hashNode(h *maphash.Hash, n *object.Node) {
 	h.WriteByte(2 + byte(n.Kind))
 	h.WriteString(n.Text)
 	for i := range n.Children {
 		h.WriteByte(0)
 		h.WriteString(n.Children[i].Key)
-		hash(h, &n.Children[i])
+		hashNode(h, &n.Children[i])
 	}
 	h.WriteByte(1)
 }
 
-// convert returns a value as rules see it: with defaults, whole numbers as int64, times as times.
-func (c *check) convert(n *object.Node, s *node) any {
+// celValue returns a value as rules see it: with defaults, whole numbers as int64, times as times.
+func (c *check) celValue(n *object.Node, s *shapeNode) any {
 	switch n.Kind {
 	case object.MapNode:
-		return c.convertMap(n, s)
+		return c.celMap(n, s)
 	case object.ListNode:
 		items := make([]any, len(n.Children))
 		for i := range n.Children {
-			items[i] = c.convert(&n.Children[i], c.table.item(s))
+			items[i] = c.celValue(&n.Children[i], c.table.itemShape(s))
 		}
 		return items
 	case object.NumberNode:
-		return number(n.Text, s)
+		return celNumber(n.Text, s)
 	case object.BoolNode:
 		return n.Text == "true"
 	case object.TextNode:
-		return str(n.Text, s)
+		return celText(n.Text, s)
 	}
 	return nil
 }
 
 // anything is the shape of what a schema does not describe.
-var anything = &node{Shape: shape.Shape{Open: true}}
+var anything = &shapeNode{Shape: shape.Shape{Open: true}}
 
-func (t *table) item(s *node) *node {
+func (t *table) itemShape(s *shapeNode) *shapeNode {
 	if s.Items == nil {
 		return anything
 	}
 	return &t.Shapes[*s.Items]
 }
 
-func (t *table) entry(s *node, key string) *node {
+func (t *table) entryShape(s *shapeNode, key string) *shapeNode {
 	if at, known := s.Properties[key]; known {
 		return &t.Shapes[at]
 	}
@@ -213,28 +213,28 @@ func (t *table) entry(s *node, key string) *node {
 	return anything
 }
 
-func (c *check) convertMap(n *object.Node, s *node) map[string]any {
+func (c *check) celMap(n *object.Node, s *shapeNode) map[string]any {
 	entries := make(map[string]any, len(n.Children)+len(s.defaulted))
 	for i := range s.defaulted {
 		d := &s.defaulted[i]
-		entries[escape(d.name)] = c.convert(&d.value, &c.table.Shapes[d.at])
+		entries[escapeProperty(d.name)] = c.celValue(&d.value, &c.table.Shapes[d.at])
 	}
 	for i := range n.Children {
 		child := &n.Children[i]
-		shape := c.table.entry(s, child.Key)
+		shape := c.table.entryShape(s, child.Key)
 		if child.Kind == object.NullNode && !shape.Nullable && shape.Default != nil {
 			continue
 		}
 		key := child.Key
 		if s.Properties != nil {
-			key = escape(key)
+			key = escapeProperty(key)
 		}
-		entries[key] = c.convert(child, shape)
+		entries[key] = c.celValue(child, shape)
 	}
 	return entries
 }
 
-func number(text string, s *node) any {
+func celNumber(text string, s *shapeNode) any {
 	if s.Type != "number" {
 		if value, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return value
@@ -244,8 +244,8 @@ func number(text string, s *node) any {
 	return value
 }
 
-// str returns a text as the format says. What does not parse has been refused already.
-func str(text string, s *node) any {
+// celText returns a text as the format says. What does not parse has been refused already.
+func celText(text string, s *shapeNode) any {
 	switch s.Format {
 	case "date-time":
 		if value, err := time.Parse(time.RFC3339, text); err == nil {
@@ -259,9 +259,9 @@ func str(text string, s *node) any {
 	return text
 }
 
-// escape returns the name under which rules see a property whose name is not a CEL identifier, as
+// escapeProperty returns the name under which rules see a property whose name is not a CEL identifier, as
 // https://kubernetes.io/docs/reference/using-api/cel/#escaping says.
-func escape(name string) string {
+func escapeProperty(name string) string {
 	if slices.Contains(reserved, name) {
 		return "__" + name + "__"
 	}

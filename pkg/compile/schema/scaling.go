@@ -17,12 +17,12 @@ func (c *check) autoscaler() {
 	}
 	least, most := spec.Get("minReplicas"), spec.Get("maxReplicas")
 	switch {
-	case most != nil && amount(most).Sign() <= 0:
+	case most != nil && amountOf(most).Sign() <= 0:
 		c.refuse(most, "", "found %s, the least allowed is 1", most.Text)
-	case least != nil && most != nil && compare(most, least) < 0:
+	case least != nil && most != nil && compareAmounts(most, least) < 0:
 		c.refuse(most, "", "found %s, less than minReplicas, %s", most.Text, least.Text)
 	}
-	if least != nil && amount(least).Sign() <= 0 {
+	if least != nil && amountOf(least).Sign() <= 0 {
 		c.refuse(least, "", "found %s, the least allowed is 1", least.Text)
 	}
 	metrics := spec.Get("metrics")
@@ -57,8 +57,8 @@ func (c *check) metric(n *object.Node) {
 	}
 }
 
-// definition checks the name of a CustomResourceDefinition, and that objects of one of its versions are stored.
-func (c *check) definition() {
+// customResourceDefinition checks the name of a CustomResourceDefinition, and that objects of one of its versions are stored.
+func (c *check) customResourceDefinition() {
 	spec := c.root.Get("spec")
 	if spec == nil {
 		return
@@ -118,15 +118,15 @@ func (c *check) schedule(n *object.Node) {
 	for i, part := range parts {
 		field := scheduleFields[i]
 		for _, span := range strings.Split(part, ",") {
-			if !allowedSpan(span, field.least, field.most, field.names) {
+			if !isAllowedSpan(span, field.least, field.most, field.names) {
 				c.refuse(n, "", "found `%s` for the %s, allowed are %d to %d", span, field.name, field.least, field.most)
 			}
 		}
 	}
 }
 
-// allowedSpan reports whether a part of a field is a number, a range or all, each with a step or without.
-func allowedSpan(span string, least, most int, names []string) bool {
+// isAllowedSpan reports whether a part of a field is a number, a range or all, each with a step or without.
+func isAllowedSpan(span string, least, most int, names []string) bool {
 	span, step, stepped := strings.Cut(span, "/")
 	if every, err := strconv.Atoi(step); stepped && (err != nil || every <= 0) {
 		return false

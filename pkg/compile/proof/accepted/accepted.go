@@ -35,7 +35,7 @@ type Server struct {
 
 // ServerOf returns the API server of a cluster. It reports what cannot be proven there.
 func (s *Servers) ServerOf(cluster *plan.Cluster, list *diag.List) *Server {
-	minor, found := nearestNumber(cluster.Minor, schema.Minors())
+	minor, found := nearestNumber(cluster.Minor, schema.AvailableMinors())
 	switch {
 	case !found:
 		list.Warnf(diag.SchemasMissing, source.Span{}, "this build of runtime-compiler has no schemas of Kubernetes: whether API servers accept the objects was not checked").
@@ -43,7 +43,7 @@ func (s *Servers) ServerOf(cluster *plan.Cluster, list *diag.List) *Server {
 		return nil
 	case minor != cluster.Minor:
 		list.Warnf(diag.VersionNotKnown, cluster.Version.At, "there are no schemas of Kubernetes 1.%d: the objects were checked against those of 1.%d", cluster.Minor, minor).
-			Notef("there are schemas of %s", versionsText(schema.Minors()))
+			Notef("there are schemas of %s", versionsText(schema.AvailableMinors()))
 	}
 	return s.serverOfVersion(minor)
 }
@@ -53,7 +53,7 @@ func (s *Servers) serverOfVersion(minor int) *Server {
 	if server := s.versions[minor]; server != nil {
 		return server
 	}
-	schemas, err := schema.For(minor)
+	schemas, err := schema.SchemasFor(minor)
 	if err != nil {
 		panic(fmt.Sprintf("schemas are listed and missing: %v", err))
 	}

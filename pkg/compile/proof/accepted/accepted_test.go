@@ -65,7 +65,7 @@ func TestMutations(t *testing.T) {
 	for _, o := range compiled(t) {
 		contents = append(contents, o.Root.Value().(map[string]any))
 	}
-	cases, err := corpus.Compiled(contents)
+	cases, err := corpus.CompiledCases(contents)
 	if err != nil {
 		t.Fatal(err)
 	}

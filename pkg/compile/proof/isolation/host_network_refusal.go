@@ -32,7 +32,7 @@ func readHostNetworkRefusal(o *object.Object) (hostNetworkRefusal, bool) {
 	switch o.ID.Kind {
 	case "ValidatingAdmissionPolicy":
 		namespaces, ok := labels.ReadSelector(spec.At("matchConstraints", "namespaceSelector"))
-		fails := or(spec.StringAt("failurePolicy"), "Fail") == "Fail"
+		fails := orDefault(spec.StringAt("failurePolicy"), "Fail") == "Fail"
 		return hostNetworkRefusal{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
 	case "ValidatingAdmissionPolicyBinding":
 		namespaces, ok := labels.ReadSelector(spec.At("matchResources", "namespaceSelector"))

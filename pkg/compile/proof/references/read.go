@@ -39,101 +39,101 @@ var templates = map[string][]string{
 	"StatefulSet":           {"spec", "template"},
 }
 
-func (r reader) read() {
+func (r factReader) readObject() {
 	o := r.object
 	root, spec, own := &o.Root, o.Root.Get("spec"), o.ID.Namespace
 	if own != "" && !r.patchedOnly {
-		r.mention(root.At("metadata", "namespace"))
+		r.noteNamespace(root.At("metadata", "namespace"))
 		if !slices.Contains(plainGroups, o.ID.Group) && !slices.Contains(plainKinds, o.ID.Kind) {
 			r.facts.makers = append(r.facts.makers, own)
 		}
 	}
-	r.namespaces(root)
+	r.readNamespaceNames(root)
 	switch o.ID.Kind {
 	case "RoleBinding", "ClusterRoleBinding":
-		r.binding()
+		r.readBinding()
 	case "Service":
-		r.service()
+		r.readService()
 	case "ConfigMap":
-		r.facts.configs = append(r.facts.configs, config{o.ID, append(keys(root.Get("data")), keys(root.Get("binaryData"))...)})
+		r.facts.configs = append(r.facts.configs, configMapFact{o.ID, append(keysOfMap(root.Get("data")), keysOfMap(root.Get("binaryData"))...)})
 	case "NetworkPolicy", "PodDisruptionBudget":
-		r.selects(spec)
-		r.directions(spec)
+		r.readPodSelector(spec)
+		r.readIdleRules(spec)
 	case "Role", "ClusterRole":
-		r.rights(root)
+		r.readRights(root)
 	case "ServiceMonitor", "PodMonitor":
-		r.monitor(spec)
+		r.readMonitor(spec)
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
 		for hook := range items(root.Get("webhooks")) {
-			r.asks(hook.At("clientConfig", "service"), "443", "nothing answers, and what the webhook is about is refused or not judged")
+			r.readAskedService(hook.At("clientConfig", "service"), "443", "nothing answers, and what the webhook is about is refused or not judged")
 		}
 	case "APIService":
-		r.asks(spec.At("service"), "443", "nothing answers requests for the API")
+		r.readAskedService(spec.At("service"), "443", "nothing answers requests for the API")
 	case "ValidatingAdmissionPolicyBinding":
-		r.names(spec.At("policyName"), admissionGroup, "ValidatingAdmissionPolicy", "", everywhere, "the binding enforces nothing")
+		r.noteName(spec.At("policyName"), admissionGroup, "ValidatingAdmissionPolicy", "", everywhere, "the binding enforces nothing")
 	case "MutatingAdmissionPolicyBinding":
-		r.names(spec.At("policyName"), admissionGroup, "MutatingAdmissionPolicy", "", everywhere, "the binding enforces nothing")
+		r.noteName(spec.At("policyName"), admissionGroup, "MutatingAdmissionPolicy", "", everywhere, "the binding enforces nothing")
 	case "HorizontalPodAutoscaler":
 		target := spec.At("scaleTargetRef")
 		group, _, _ := strings.Cut(target.Scalar("apiVersion"), "/")
-		r.names(target.At("name"), group, target.Scalar("kind"), own, closed, "nothing is scaled")
+		r.noteName(target.At("name"), group, target.Scalar("kind"), own, closed, "nothing is scaled")
 	case "PersistentVolumeClaim":
-		r.names(spec.At("storageClassName"), "storage.k8s.io", "StorageClass", "", everywhere, "no volume is made")
+		r.noteName(spec.At("storageClassName"), "storage.k8s.io", "StorageClass", "", everywhere, "no volume is made")
 	case "LocalQueue":
-		r.names(spec.At("clusterQueue"), kueueGroup, "ClusterQueue", "", everywhere, "jobs wait forever")
+		r.noteName(spec.At("clusterQueue"), kueueGroup, "ClusterQueue", "", everywhere, "jobs wait forever")
 	case "Ingress", "Route", "HTTPRoute", "GRPCRoute":
-		r.routes(root)
+		r.readRoutedServices(root)
 	}
 	if path, has := templates[o.ID.Kind]; has {
-		r.pods(root.At(path...))
+		r.readPods(root.At(path...))
 	}
-	r.names(root.At("metadata", "labels", queueLabel), kueueGroup, "LocalQueue", own, compiled, "it waits forever")
+	r.noteName(root.At("metadata", "labels", queueLabel), kueueGroup, "LocalQueue", own, compiled, "it waits forever")
 }
 
-// binding reads whom a binding gives what. ClusterRoles may be everybody's, and those that are not known are told by the proof of access.
-func (r reader) binding() {
+// readBinding reads whom a binding gives what. ClusterRoles may be everybody's, and those that are not known are told by the proof of access.
+func (r factReader) readBinding() {
 	o := r.object
 	if role := o.Root.Get("roleRef"); role.Scalar("kind") == "Role" {
-		r.names(role.At("name"), rbacGroup, "Role", o.ID.Namespace, compiled, "the binding gives nothing")
+		r.noteName(role.At("name"), rbacGroup, "Role", o.ID.Namespace, compiled, "the binding gives nothing")
 	}
 	for subject := range items(o.Root.Get("subjects")) {
 		if subject.Scalar("kind") == "ServiceAccount" {
-			r.mention(subject.At("namespace"))
-			r.names(subject.At("name"), "", "ServiceAccount", subject.Scalar("namespace"), compiled, "nobody has the rights")
+			r.noteNamespace(subject.At("namespace"))
+			r.noteName(subject.At("name"), "", "ServiceAccount", subject.Scalar("namespace"), compiled, "nobody has the rights")
 		}
 	}
 }
 
-func (r reader) service() {
+func (r factReader) readService() {
 	o := r.object
 	spec := o.Root.Get("spec")
-	own := service{id: o.ID, labels: texts(o.Root.At("metadata", "labels"))}
-	s := selection{by: o.ID, namespace: o.ID.Namespace, at: r.place(spec.At("selector"))}
+	own := serviceFact{id: o.ID, labels: textsByKey(o.Root.At("metadata", "labels"))}
+	s := selection{by: o.ID, namespace: o.ID.Namespace, at: r.placeOf(spec.At("selector"))}
 	for port := range items(spec.At("ports")) {
 		own.ports = append(own.ports, port.Scalar("port"), port.Scalar("name"))
 		if target := port.At("targetPort"); target != nil && target.Kind == object.TextNode {
-			s.ports = append(s.ports, named{target.Text, r.place(target)})
+			s.ports = append(s.ports, placedText{target.Text, r.placeOf(target)})
 		}
 	}
 	r.facts.services = append(r.facts.services, own)
-	if selector := spec.At("selector"); selector != nil && len(selector.Children) > 0 && r.judged(selector) {
+	if selector := spec.At("selector"); selector != nil && len(selector.Children) > 0 && r.isJudged(selector) {
 		s.selector = selectorOf(object.Map("", selector.Named("matchLabels")))
 		r.facts.selections = append(r.facts.selections, s)
 	}
 }
 
-// selects reads which pods a policy or a budget is for. An empty selector is for all.
-func (r reader) selects(spec *object.Node) {
+// readPodSelector reads which pods a policy or a budget is for. An empty selector is for all.
+func (r factReader) readPodSelector(spec *object.Node) {
 	key := map[string]string{"NetworkPolicy": "podSelector", "PodDisruptionBudget": "selector"}[r.object.ID.Kind]
 	selector := spec.At(key)
-	if selector == nil || len(selector.Children) == 0 || !r.judged(selector) {
+	if selector == nil || len(selector.Children) == 0 || !r.isJudged(selector) {
 		return
 	}
-	s := selection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOf(*selector), at: r.place(selector)}
+	s := selection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOf(*selector), at: r.placeOf(selector)}
 	for rule := range items(spec.At("ingress")) {
 		for port := range items(rule.Get("ports")) {
 			if own := port.Get("port"); own != nil && own.Kind == object.TextNode {
-				s.ports = append(s.ports, named{own.Text, r.place(own)})
+				s.ports = append(s.ports, placedText{own.Text, r.placeOf(own)})
 			}
 		}
 	}
@@ -142,48 +142,48 @@ func (r reader) selects(spec *object.Node) {
 
 // monitor reads what a monitor measures in its own namespace.
 // directions reads the rules of a policy for a direction that it is not about.
-func (r reader) directions(spec *object.Node) {
+func (r factReader) readIdleRules(spec *object.Node) {
 	types := spec.Get("policyTypes")
 	if r.object.ID.Kind != "NetworkPolicy" || types == nil {
 		return
 	}
 	for key, direction := range map[string]string{"egress": "Egress", "ingress": "Ingress"} {
-		if rules := spec.Get(key); rules != nil && len(rules.Children) > 0 && r.judged(rules) && !slices.Contains(types.Strings(), direction) {
-			r.facts.idle = append(r.facts.idle, idleRules{r.object.ID, named{key, r.place(rules)}})
+		if rules := spec.Get(key); rules != nil && len(rules.Children) > 0 && r.isJudged(rules) && !slices.Contains(types.Strings(), direction) {
+			r.facts.idle = append(r.facts.idle, idleRules{r.object.ID, placedText{key, r.placeOf(rules)}})
 		}
 	}
 }
 
-func (r reader) monitor(spec *object.Node) {
+func (r factReader) readMonitor(spec *object.Node) {
 	for n := range items(spec.At("namespaceSelector", "matchNames")) {
-		r.mention(n)
+		r.noteNamespace(n)
 	}
 	selector := spec.At("selector")
-	if spec.At("namespaceSelector") != nil || selector == nil || len(selector.Children) == 0 || !r.judged(selector) {
+	if spec.At("namespaceSelector") != nil || selector == nil || len(selector.Children) == 0 || !r.isJudged(selector) {
 		return
 	}
-	var ports []named
+	var ports []placedText
 	for endpoint := range items(spec.At("endpoints")) {
-		if port := endpoint.At("port"); r.judged(port) {
-			ports = append(ports, named{port.Text, r.place(port)})
+		if port := endpoint.At("port"); r.isJudged(port) {
+			ports = append(ports, placedText{port.Text, r.placeOf(port)})
 		}
 	}
 	r.facts.selections = append(r.facts.selections, selection{
-		ports: ports, by: r.object.ID, namespace: r.object.ID.Namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.place(selector),
+		ports: ports, by: r.object.ID, namespace: r.object.ID.Namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.placeOf(selector),
 	})
 }
 
-// asks reads which Service is asked by something outside of its namespace.
-func (r reader) asks(client *object.Node, port, without string) {
+// readAskedService reads which Service is asked by something outside of its namespace.
+func (r factReader) readAskedService(client *object.Node, port, without string) {
 	if own := client.Scalar("port"); own != "" {
 		port = own
 	}
-	r.mention(client.At("namespace"))
-	r.namesPart(client.At("name"), client.At("port"), name{of: object.ID{Kind: "Service", Namespace: client.Scalar("namespace")}, port: port, reach: closed, without: without})
+	r.noteNamespace(client.At("namespace"))
+	r.noteNameOfPart(client.At("name"), client.At("port"), objectName{of: object.ID{Kind: "Service", Namespace: client.Scalar("namespace")}, port: port, reach: closed, without: without})
 }
 
-// routes reads to which Services requests from outside go, however deep their names are.
-func (r reader) routes(n *object.Node) {
+// readRoutedServices reads to which Services requests from outside go, however deep their names are.
+func (r factReader) readRoutedServices(n *object.Node) {
 	const without = "requests are answered with an error"
 	at := object.ID{Kind: "Service", Namespace: r.object.ID.Namespace}
 	switch backend := n.At("service"); {
@@ -192,10 +192,10 @@ func (r reader) routes(n *object.Node) {
 		if port == nil {
 			port = backend.At("port", "name")
 		}
-		r.namesPart(backend.At("name"), port, name{of: at, port: portOf(port), reach: closed, without: without})
+		r.noteNameOfPart(backend.At("name"), port, objectName{of: at, port: textOrEmpty(port), reach: closed, without: without})
 		return
 	case n.Key == "to" && n.Scalar("kind") == "Service": // of a Route
-		r.namesPart(n.At("name"), nil, name{of: at, reach: closed, without: without})
+		r.noteNameOfPart(n.At("name"), nil, objectName{of: at, reach: closed, without: without})
 		return
 	}
 	for child := range items(n) {
@@ -203,51 +203,51 @@ func (r reader) routes(n *object.Node) {
 			if other := child.Scalar("namespace"); other != "" {
 				at.Namespace = other
 			}
-			r.namesPart(child.At("name"), child.At("port"), name{of: at, port: portOf(child.At("port")), reach: closed, without: without})
+			r.noteNameOfPart(child.At("name"), child.At("port"), objectName{of: at, port: textOrEmpty(child.At("port")), reach: closed, without: without})
 			continue
 		}
-		r.routes(child)
+		r.readRoutedServices(child)
 	}
 }
 
-func portOf(n *object.Node) string {
+func textOrEmpty(n *object.Node) string {
 	if n == nil {
 		return ""
 	}
 	return n.Text
 }
 
-// namespaces reads the names of namespaces in selectors.
-func (r reader) namespaces(n *object.Node) {
+// readNamespaceNames reads the names of namespaces in selectors.
+func (r factReader) readNamespaceNames(n *object.Node) {
 	for child := range items(n) {
 		switch {
 		case child.Key == nameLabel && child.Leaf():
-			r.mention(child)
+			r.noteNamespace(child)
 		case child.Scalar("key") == nameLabel && child.Get("values") != nil:
 			for value := range items(child.Get("values")) {
-				r.mention(value)
+				r.noteNamespace(value)
 			}
 		default:
-			r.namespaces(child)
+			r.readNamespaceNames(child)
 		}
 	}
 }
 
-func (r reader) mention(n *object.Node) {
-	if n != nil && n.Text != "" && r.judged(n) {
-		r.facts.mentions = append(r.facts.mentions, namespaceMention{r.object.ID, named{n.Text, r.place(n)}})
+func (r factReader) noteNamespace(n *object.Node) {
+	if n != nil && n.Text != "" && r.isJudged(n) {
+		r.facts.mentions = append(r.facts.mentions, namespaceMention{r.object.ID, placedText{n.Text, r.placeOf(n)}})
 	}
 }
 
 // selectorOf reads a selector; one that cannot be read, or that asks for labels that controllers set, selects everything.
 func selectorOf(n object.Node) labels.Selector {
 	for label := range items(n.Get("matchLabels")) {
-		if isSet(label.Key) {
+		if isSetByController(label.Key) {
 			return nil
 		}
 	}
 	for expression := range items(n.Get("matchExpressions")) {
-		if isSet(expression.Scalar("key")) {
+		if isSetByController(expression.Scalar("key")) {
 			return nil
 		}
 	}
@@ -255,8 +255,8 @@ func selectorOf(n object.Node) labels.Selector {
 	return s
 }
 
-// isSet reports whether controllers set a label of pods.
-func isSet(key string) bool {
+// isSetByController reports whether controllers set a label of pods.
+func isSetByController(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return slices.Contains([]string{"job-name", "controller-uid", "pod-template-hash", "controller-revision-hash"}, key) ||
 		slices.Contains([]string{"batch.kubernetes.io", "apps.kubernetes.io", "statefulset.kubernetes.io", "jobset.sigs.k8s.io"}, prefix)
@@ -272,7 +272,7 @@ func items(n *object.Node) iter.Seq[*object.Node] {
 	}
 }
 
-func keys(n *object.Node) []string {
+func keysOfMap(n *object.Node) []string {
 	var found []string
 	for child := range items(n) {
 		found = append(found, child.Key)
@@ -280,7 +280,7 @@ func keys(n *object.Node) []string {
 	return found
 }
 
-func texts(n *object.Node) map[string]string {
+func textsByKey(n *object.Node) map[string]string {
 	found := map[string]string{}
 	for child := range items(n) {
 		found[child.Key] = child.Text

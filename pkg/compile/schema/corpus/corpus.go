@@ -26,8 +26,8 @@ type Case struct {
 	Beyond string
 }
 
-// file is corpus.yaml: objects that are accepted, by name, and edits of them.
-type file struct {
+// corpusFile is corpus.yaml: objects that are accepted, by name, and edits of them.
+type corpusFile struct {
 	Objects map[string]map[string]any
 	Cases   []edit
 }
@@ -45,8 +45,8 @@ type edit struct {
 
 // Cases returns all cases: the objects as they are, and the edited ones.
 func Cases() ([]Case, error) {
-	var parsed file
-	if err := yaml.UnmarshalStrict(text, &parsed, exact); err != nil {
+	var parsed corpusFile
+	if err := yaml.UnmarshalStrict(text, &parsed, withExactNumbers); err != nil {
 		return nil, fmt.Errorf("read the corpus: %w", err)
 	}
 	var cases []Case
@@ -66,8 +66,8 @@ func Cases() ([]Case, error) {
 	return cases, nil
 }
 
-// exact keeps numbers as they are written.
-func exact(decoder *json.Decoder) *json.Decoder {
+// withExactNumbers keeps numbers as they are written.
+func withExactNumbers(decoder *json.Decoder) *json.Decoder {
 	decoder.UseNumber()
 	return decoder
 }

@@ -14,7 +14,7 @@ type document struct {
 	Format string `json:"format"`
 
 	Properties           map[string]*document `json:"properties"`
-	AdditionalProperties *orBool              `json:"additionalProperties"`
+	AdditionalProperties *documentOrBool      `json:"additionalProperties"`
 	Required             []string             `json:"required"`
 	Items                *document            `json:"items"`
 
@@ -77,21 +77,21 @@ func (g gvk) apiVersionKind() string {
 	return g.Group + "/" + g.Version + "/" + g.Kind
 }
 
-// orBool is a schema, or true for any value.
-type orBool struct {
+// documentOrBool is a schema, or true for any value.
+type documentOrBool struct {
 	any    bool
 	schema *document
 }
 
-func (o *orBool) UnmarshalJSON(data []byte) error {
+func (o *documentOrBool) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(data, []byte("true")) || bytes.Equal(data, []byte("false")) {
 		return json.Unmarshal(data, &o.any)
 	}
-	return strict(data, &o.schema)
+	return decodeStrict(data, &o.schema)
 }
 
-// strict decodes JSON and refuses fields that the type lacks.
-func strict(data []byte, into any) error {
+// decodeStrict decodes JSON and refuses fields that the type lacks.
+func decodeStrict(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {

@@ -184,7 +184,7 @@ func (r *reach) endsOfNamespaces(names []string, all *spaces, end func(string)) 
 
 // endsOfAddresses tells the ends that a range of addresses is a part of.
 func (r *reach) endsOfAddresses(f isolation.Flow, end func(string)) {
-	public, own := f.Public(), overlaps(f, r.ranges)
+	public, own := f.HasPublicAddress(), overlaps(f, r.ranges)
 	if public {
 		end(internet)
 	}

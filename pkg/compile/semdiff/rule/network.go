@@ -205,7 +205,7 @@ func (c *Cluster) selectedTenants(namespace string, f *isolation.Opening) []stri
 	}
 	tenants, known := c.selected[f.Namespaces]
 	if !known {
-		for _, name := range c.is.network.Selected(namespace, *f) {
+		for _, name := range c.is.network.SelectedNamespaces(namespace, *f) {
 			tenants = append(tenants, c.owner(name))
 		}
 		// A flow that is closed is not in the state whose namespaces are asked.
@@ -223,7 +223,7 @@ func (c *Cluster) peerOwner(namespace string, flows []isolation.Opening) string 
 		if tenants := c.selectedTenants(namespace, f); len(tenants) > 0 {
 			return ", of the tenant " + several(tenants)
 		}
-		if inner := c.clusterAddresses(f); inner != "" && !f.Internet() {
+		if inner := c.clusterAddresses(f); inner != "" && !f.IsInternet() {
 			return ": " + inner
 		}
 	}
@@ -294,7 +294,7 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 	own := c.owner(namespace)
 	for i := range flows {
 		f := &flows[i]
-		other, internet := c.owner(f.Namespaces), f.Internet()
+		other, internet := c.owner(f.Namespaces), f.IsInternet()
 		switch {
 		case internet && !f.Ingress:
 			severity, rest = Critical, "internet egress"
@@ -306,7 +306,7 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 			severity, rest = Critical, "egress to "+c.clusterAddresses(f)+" ("+shownPeer(flows)+", "+f.Ports+")"
 		case len(c.selectedTenants(namespace, f)) > 0:
 			severity, rest = Critical, "egress to pods of "+strings.Join(c.selectedTenants(namespace, f), ", ")+" ("+f.Ports+")"
-		case f.Public() && severity < Critical:
+		case f.HasPublicAddress() && severity < Critical:
 			rest = "egress to " + shownPeer(flows) + " (" + f.Ports + ") on the internet"
 		}
 	}
@@ -316,7 +316,7 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 // titlePeer is the other end that a title names. The internet less a part is called so: its first range alone tells nothing.
 func titlePeer(flows []isolation.Opening) string {
 	shown := shownFlow(flows)
-	if shown.Internet() && !shown.IsPrefix() {
+	if shown.IsInternet() && !shown.IsPrefix() {
 		return "the internet (" + flowPeer(shown) + ")"
 	}
 	return flowPeer(shown)

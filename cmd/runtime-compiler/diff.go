@@ -173,7 +173,7 @@ func (d *diffOptions) reportBrokenStates(cmd *cobra.Command, result *review.Resu
 
 func (d *diffOptions) write(cmd *cobra.Command, report *semdiff.Report, before, after state) error {
 	out := cmd.OutOrStdout()
-	compared := render.Compared{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
+	compared := render.ComparedStates{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
 	switch d.format {
 	case cli.FormatJSON:
 		return render.JSON(out, report, compared)

@@ -202,7 +202,7 @@ type driftProblem struct {
 
 func (d *driftOptions) write(w io.Writer, cluster *live.Cluster, report *semdiff.Report) error {
 	found := cluster.Found()
-	compared := render.Compared{From: "cluster " + d.input.Cluster, To: workingTree}
+	compared := render.ComparedStates{From: "cluster " + d.input.Cluster, To: workingTree}
 	if d.format == cli.FormatText {
 		writeDriftFindings(w, &found)
 		fmt.Fprintf(w, "What applying the tree now would change, as %s:\n\n", cluster.Manager)

@@ -39,7 +39,7 @@ func (r *Result) Compared() bool { return r.compared }
 // findings only. It returns no error but those of the options' own functions.
 func Compare(before, after fs.FS, options Options) (Result, error) {
 	in := semdiff.Input{Unproven: !options.Whole, Today: options.Compile.Today}
-	states, err := compile.Pairs(before, after, options.Compile, func(p compile.Pair) error {
+	states, err := compile.CompareStates(before, after, options.Compile, func(p compile.ComparedUnit) error {
 		in.Units = append(in.Units, semdiff.NewUnit(p.Cluster, p.Name, p.Before, p.After, p.Removed))
 		return nil
 	})

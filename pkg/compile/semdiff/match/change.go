@@ -70,7 +70,7 @@ func (c *Change) Spans() (before, after source.Span) {
 	if !sameText(before, after) && !before.IsZero() && !after.IsZero() {
 		return editedLine(before, after, c.New.Scalar())
 	}
-	return c.setting(before, after)
+	return c.settingSpans(before, after)
 }
 
 func (c *Change) spans() (before, after source.Span) {

@@ -35,10 +35,10 @@ func (t *Totals) Add(other Totals) {
 	t.Changed, t.Renamed, t.Values = t.Changed+other.Changed, t.Renamed+other.Renamed, t.Values+other.Values
 }
 
-// Join puts the units of a cluster together. It finds the objects that one unit lost and another one has, and those that have another
+// JoinUnits puts the units of a cluster together. It finds the objects that one unit lost and another one has, and those that have another
 // name. MayBe reports whether a tenant may be another one under a new name.
-func Join(units []Unit, mayBe func(was, is string) bool) Cluster {
-	j := joiner{mayBe: mayBe}
+func JoinUnits(units []Unit, mayBe func(was, is string) bool) Cluster {
+	j := unitJoiner{mayBe: mayBe}
 	var removals object.Removals
 	for i := range units {
 		u := &units[i]
@@ -63,14 +63,14 @@ func Join(units []Unit, mayBe func(was, is string) bool) Cluster {
 	return j.Cluster
 }
 
-// joiner is a cluster that is put together.
-type joiner struct {
+// unitJoiner is a cluster that is put together.
+type unitJoiner struct {
 	Cluster
 	mayBe func(was, is string) bool
 }
 
 // addChanges takes the values of an object that differ, if there are some.
-func (j *joiner) addChanges(changes []*Change) {
+func (j *unitJoiner) addChanges(changes []*Change) {
 	if len(changes) == 0 {
 		return
 	}
@@ -81,7 +81,7 @@ func (j *joiner) addChanges(changes []*Change) {
 }
 
 // findMoved finds objects that one unit lost and another one has.
-func (j *joiner) findMoved() {
+func (j *unitJoiner) findMoved() {
 	at := map[object.ID]int{}
 	for i, c := range j.Removed {
 		at[c.Before.ID] = i
@@ -100,7 +100,7 @@ func (j *joiner) findMoved() {
 }
 
 // findRenamed pairs objects that only one state has: those of tenants and namespaces first, then single ones.
-func (j *joiner) findRenamed() {
+func (j *unitJoiner) findRenamed() {
 	if len(j.Added) == 0 || len(j.Removed) == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (j *joiner) findRenamed() {
 }
 
 // renamings are the tenants and namespaces that may have been renamed. At least half of the objects must be the same but for the names.
-func (j *joiner) renamings() []renaming {
+func (j *unitJoiner) renamings() []renaming {
 	var found []renaming
 	taken := map[string]bool{}
 	for _, old := range namespacesOf(j.Removed) {
@@ -148,47 +148,47 @@ func namespacesOf(changes []*Change) []*object.Object {
 }
 
 // renamingOfNamespace is the renaming of one namespace, and of its tenant. There is none between tenants of whom one cannot be the other.
-func (j *joiner) renamingOfNamespace(old, later *object.Object) (r renaming, may bool) {
+func (j *unitJoiner) renamingOfNamespace(old, later *object.Object) (r renaming, may bool) {
 	r.namespace = later.ID.Name
-	r.pairs = append(r.pairs, renamed{old.ID.Name, later.ID.Name})
+	r.pairs = append(r.pairs, renamedPair{old.ID.Name, later.ID.Name})
 	was, is := old.Root.Scalar("metadata", "labels", mpi.TenantLabel), later.Root.Scalar("metadata", "labels", mpi.TenantLabel)
 	if was != is && was != "" && is != "" {
 		if !j.mayBe(was, is) {
 			return r, false
 		}
 		if was != old.ID.Name {
-			r.pairs = append(r.pairs, renamed{was, is})
+			r.pairs = append(r.pairs, renamedPair{was, is})
 		}
 	}
-	slices.SortFunc(r.pairs, func(a, b renamed) int { return len(b.from) - len(a.from) })
+	slices.SortFunc(r.pairs, func(a, b renamedPair) int { return len(b.from) - len(a.from) })
 	return r, true
 }
 
 // countSameButNames counts the objects of a namespace that are the same but for the names, and all of them.
-func (j *joiner) countSameButNames(r *renaming, old, later string) (same, all int) {
+func (j *unitJoiner) countSameButNames(r *renaming, old, later string) (same, all int) {
 	for _, removed := range j.Removed {
-		if !inside(removed, old) {
+		if !isInNamespace(removed, old) {
 			continue
 		}
 		all++
-		if added := j.renamedCounterpart(r, removed); added != nil && inside(added, later) && (&differ{renamed: r}).equal(removed.Old, added.New) {
+		if added := j.renamedCounterpart(r, removed); added != nil && isInNamespace(added, later) && (&differ{renamed: r}).equal(removed.Old, added.New) {
 			same++
 		}
 	}
 	return same, all
 }
 
-func inside(c *Change, namespace string) bool {
+func isInNamespace(c *Change, namespace string) bool {
 	id := c.Object().ID
 	return id.Namespace == namespace || id.Kind == "Namespace" && id.Name == namespace
 }
 
 // renamedCounterpart is the object that has the identity of a removed one after the names were replaced.
-func (j *joiner) renamedCounterpart(r *renaming, removed *Change) *Change {
+func (j *unitJoiner) renamedCounterpart(r *renaming, removed *Change) *Change {
 	for _, added := range j.Added {
 		a, b := removed.Before.ID, added.After.ID
-		if a.Kind == b.Kind && a.Group == b.Group && (a.Namespace == b.Namespace || r.same(a.Namespace, b.Namespace)) &&
-			(a.Name == b.Name || r.same(a.Name, b.Name)) && a != b {
+		if a.Kind == b.Kind && a.Group == b.Group && (a.Namespace == b.Namespace || r.isSameText(a.Namespace, b.Namespace)) &&
+			(a.Name == b.Name || r.isSameText(a.Name, b.Name)) && a != b {
 			return added
 		}
 	}
@@ -196,21 +196,21 @@ func (j *joiner) renamedCounterpart(r *renaming, removed *Change) *Change {
 }
 
 // pairUp joins the objects that a renaming explains: they are renamed, and what else differs is a change of its own.
-func (j *joiner) pairUp(r *renaming) {
+func (j *unitJoiner) pairUp(r *renaming) {
 	var pairs [][2]*Change
 	for _, removed := range j.Removed {
 		if added := j.renamedCounterpart(r, removed); added != nil && !hasAdded(pairs, added) {
 			pairs = append(pairs, [2]*Change{removed, added})
 		}
 	}
-	j.join(pairs, r)
+	j.joinRenamed(pairs, r)
 }
 
 func hasAdded(pairs [][2]*Change, added *Change) bool {
 	return slices.ContainsFunc(pairs, func(p [2]*Change) bool { return p[1] == added })
 }
 
-func (j *joiner) join(pairs [][2]*Change, r *renaming) {
+func (j *unitJoiner) joinRenamed(pairs [][2]*Change, r *renaming) {
 	gone := map[*Change]bool{}
 	for _, pair := range pairs {
 		removed, added := pair[0], pair[1]
@@ -233,26 +233,26 @@ func (j *joiner) join(pairs [][2]*Change, r *renaming) {
 var PlainKinds = []string{"ServiceAccount", "ConfigMap", "Secret", "Service", "AppProject", "GitRepository"}
 
 // pairSingles joins objects of one kind and namespace with equal content but for their name, where there is one such pair only.
-func (j *joiner) pairSingles() {
+func (j *unitJoiner) pairSingles() {
 	var pairs [][2]*Change
 	for _, removed := range j.Removed {
 		if slices.Contains(PlainKinds, removed.Kind()) || removed.Kind() == "Namespace" {
 			continue
 		}
-		if found := j.candidates(removed); len(found) == 1 && !hasAdded(pairs, found[0]) {
+		if found := j.renameCandidates(removed); len(found) == 1 && !hasAdded(pairs, found[0]) {
 			pairs = append(pairs, [2]*Change{removed, found[0]})
 		}
 	}
 	for _, pair := range pairs {
-		j.join([][2]*Change{pair}, renamingOf(pair[0], pair[1]))
+		j.joinRenamed([][2]*Change{pair}, renamingOf(pair[0], pair[1]))
 	}
 }
 
 func renamingOf(removed, added *Change) *renaming {
-	return &renaming{pairs: []renamed{{removed.Before.ID.Name, added.After.ID.Name}}}
+	return &renaming{pairs: []renamedPair{{removed.Before.ID.Name, added.After.ID.Name}}}
 }
 
-func (j *joiner) candidates(removed *Change) []*Change {
+func (j *unitJoiner) renameCandidates(removed *Change) []*Change {
 	var found []*Change
 	for _, added := range j.Added {
 		a, b := removed.Before.ID, added.After.ID

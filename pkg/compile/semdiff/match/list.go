@@ -28,25 +28,25 @@ var listKeys = map[string][]string{
 // orderedLists are lists whose order has a meaning. Others are sets.
 var orderedLists = []string{"command", "args", "initContainers", "flavors", "levels", "resourceGroups"}
 
-func ordered(name string) bool { return slices.Contains(orderedLists, name) }
+func isOrderedList(name string) bool { return slices.Contains(orderedLists, name) }
 
-// list compares two lists: the items that belong together, those that only one has, and the order of the ones that belong together.
-func (d *differ) list(a, b *object.Node, s sides) {
-	name, values := d.path.Last(), scalars(a) && scalars(b)
-	if values && (ordered(name) || repeats(a) || repeats(b)) {
+// compareLists compares two lists: the items that belong together, those that only one has, and the order of the ones that belong together.
+func (d *differ) compareLists(a, b *object.Node, s originSides) {
+	name, values := d.path.Last(), hasOnlyScalars(a) && hasOnlyScalars(b)
+	if values && (isOrderedList(name) || hasRepeats(a) || hasRepeats(b)) {
 		if !d.equal(a, b) {
-			d.add(a, b, s.from, s.to, "")
+			d.addChange(a, b, s.from, s.to, "")
 		}
 		return
 	}
-	keyOf, keyed := keys(name, a, b)
+	keyOf, keyed := itemKeyOf(name, a, b)
 	p := pairing{taken: make([]bool, len(a.Children)), old: make([]int, len(b.Children)), inOrder: true}
 	switch {
 	case values:
 		keyOf = func(n *object.Node) string { return n.Text }
 		p.pair(a, b, d.equal)
 	case keyed:
-		p.byKey(a, b, keyOf, d.renamed)
+		p.pairByKey(a, b, keyOf, d.renamed)
 	default:
 		p.pair(a, b, d.equal)
 		p.pairRest()
@@ -60,9 +60,9 @@ func (d *differ) list(a, b *object.Node, s sides) {
 	for i := range b.Children {
 		item := &b.Children[i]
 		if old := p.old[i]; old >= 0 {
-			d.item(segment(i, item), &a.Children[old], item, s)
+			d.compareItems(segment(i, item), &a.Children[old], item, s)
 		} else {
-			d.item(segment(i, item), nil, item, s)
+			d.compareItems(segment(i, item), nil, item, s)
 		}
 	}
 	if values {
@@ -70,11 +70,11 @@ func (d *differ) list(a, b *object.Node, s sides) {
 	}
 	for i := range a.Children {
 		if !p.taken[i] {
-			d.item(segment(i, &a.Children[i]), &a.Children[i], nil, s)
+			d.compareItems(segment(i, &a.Children[i]), &a.Children[i], nil, s)
 		}
 	}
 	if !p.inOrder {
-		d.order(a, b, s)
+		d.compareOrder(a, b, s)
 	}
 }
 
@@ -111,8 +111,8 @@ func (p *pairing) pair(a, b *object.Node, fit func(old, later *object.Node) bool
 	}
 }
 
-// byKey takes for each item the one with its key, which is another one where names were replaced.
-func (p *pairing) byKey(a, b *object.Node, keyOf func(*object.Node) string, r *renaming) {
+// pairByKey takes for each item the one with its key, which is another one where names were replaced.
+func (p *pairing) pairByKey(a, b *object.Node, keyOf func(*object.Node) string, r *renaming) {
 	place := make(map[string]int, len(a.Children))
 	for i := range a.Children {
 		place[keyOf(&a.Children[i])] = i
@@ -121,7 +121,7 @@ func (p *pairing) byKey(a, b *object.Node, keyOf func(*object.Node) string, r *r
 		key := keyOf(&b.Children[i])
 		at, found := place[key]
 		if !found && r != nil {
-			at = slices.IndexFunc(a.Children, func(n object.Node) bool { return r.same(keyOf(&n), key) })
+			at = slices.IndexFunc(a.Children, func(n object.Node) bool { return r.isSameText(keyOf(&n), key) })
 			found = at >= 0 && !p.taken[at]
 		}
 		if !found {
@@ -143,22 +143,22 @@ func (p *pairing) pairRest() {
 	}
 }
 
-// item compares two items with one key. Nil is one that is not there.
-func (d *differ) item(key string, a, b *object.Node, s sides) {
+// compareItems compares two items with one key. Nil is one that is not there.
+func (d *differ) compareItems(key string, a, b *object.Node, s originSides) {
 	d.compareBelow(key, func() {
 		switch {
 		case a == nil:
 			if b.From != nil {
 				s.to = b.From
 			}
-			d.add(nil, b, s.from, s.to, "")
+			d.addChange(nil, b, s.from, s.to, "")
 		case b == nil:
 			if a.From != nil {
 				s.from = a.From
 			}
-			d.add(a, nil, s.from, s.to, "")
+			d.addChange(a, nil, s.from, s.to, "")
 		default:
-			d.node(a, b, s.from, s.to)
+			d.compareNodes(a, b, s.from, s.to)
 		}
 	})
 }
@@ -173,13 +173,13 @@ func replacingPatch(list *object.Node, from *origin.Origin) *origin.Origin {
 	return from
 }
 
-// order notes that items which belong together come in another order.
-func (d *differ) order(a, b *object.Node, s sides) {
+// compareOrder notes that items which belong together come in another order.
+func (d *differ) compareOrder(a, b *object.Node, s originSides) {
 	name, reason := d.path.Last(), "only the order changed, which has no meaning here"
-	if ordered(name) || name == "env" && (refersToVariables(a) || refersToVariables(b)) {
+	if isOrderedList(name) || name == "env" && (refersToVariables(a) || refersToVariables(b)) {
 		reason = ""
 	}
-	d.add(a, b, s.from, s.to, reason)
+	d.addChange(a, b, s.from, s.to, reason)
 }
 
 // refersToVariables reports whether some variable is made of others, so that their order matters.
@@ -187,14 +187,14 @@ func refersToVariables(list *object.Node) bool {
 	return slices.ContainsFunc(list.Children, func(n object.Node) bool { return strings.Contains(n.Scalar("value"), "$(") })
 }
 
-// keys returns how the items of two lists are told apart, and false where two items of a list would have one key.
-func keys(name string, a, b *object.Node) (func(*object.Node) string, bool) {
+// itemKeyOf returns how the items of two lists are told apart, and false where two items of a list would have one key.
+func itemKeyOf(name string, a, b *object.Node) (func(*object.Node) string, bool) {
 	for _, fields := range [][]string{listKeys[name], {"name"}} {
 		if fields == nil {
 			continue
 		}
 		keyOf := func(n *object.Node) string { return keyText(n, fields) }
-		if unique(a, keyOf) && unique(b, keyOf) {
+		if hasUniqueKeys(a, keyOf) && hasUniqueKeys(b, keyOf) {
 			return keyOf, true
 		}
 	}
@@ -218,7 +218,7 @@ func keyText(n *object.Node, fields []string) string {
 	return strings.Join(parts, "/")
 }
 
-func unique(list *object.Node, keyOf func(*object.Node) string) bool {
+func hasUniqueKeys(list *object.Node, keyOf func(*object.Node) string) bool {
 	seen := make(map[string]bool, len(list.Children))
 	for i := range list.Children {
 		key := keyOf(&list.Children[i])
@@ -230,12 +230,12 @@ func unique(list *object.Node, keyOf func(*object.Node) string) bool {
 	return true
 }
 
-func scalars(list *object.Node) bool {
+func hasOnlyScalars(list *object.Node) bool {
 	return !slices.ContainsFunc(list.Children, func(n object.Node) bool { return n.Kind == object.MapNode || n.Kind == object.ListNode })
 }
 
-// repeats reports whether a value is in a list twice.
-func repeats(list *object.Node) bool {
+// hasRepeats reports whether a value is in a list twice.
+func hasRepeats(list *object.Node) bool {
 	for i := range list.Children {
 		for j := range i {
 			if list.Children[i].Text == list.Children[j].Text {

@@ -28,16 +28,16 @@ type Unit struct {
 	removals       object.Removals
 }
 
-// Units compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
+// CompareUnits compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
 // remove, and by which lines.
-func Units(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
-	u := Unit{Cluster: cluster, Name: name, Same: identical(before, after), removals: removals}
+func CompareUnits(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
+	u := Unit{Cluster: cluster, Name: name, Same: areIdentical(before, after), removals: removals}
 	if u.Same {
 		u.Objects = len(after)
 		return u
 	}
 	settings := settingsOf(before, after)
-	old := indexes(before, after)
+	old := counterpartIndexes(before, after)
 	taken := make([]bool, len(before))
 	for i := range after {
 		u.Objects++
@@ -62,8 +62,8 @@ func Units(cluster, name string, before, after []object.Object, removals object.
 	return u
 }
 
-// Specs are the values of a spec that differ, but for order, spelling and defaults. The spec is nil in a state that does not have it.
-func Specs(before, after *object.Object) []*Change {
+// CompareSpecs are the values of a spec that differ, but for order, spelling and defaults. The spec is nil in a state that does not have it.
+func CompareSpecs(before, after *object.Object) []*Change {
 	switch {
 	case before == nil && after == nil:
 		return nil
@@ -104,8 +104,8 @@ func changedValues(cluster, unit string, before, after *object.Object, r *renami
 	return d.changes()
 }
 
-// indexes returns for each object of the one list the index of that with its identity in the other, or -1.
-func indexes(before, after []object.Object) []int {
+// counterpartIndexes returns for each object of the one list the index of that with its identity in the other, or -1.
+func counterpartIndexes(before, after []object.Object) []int {
 	found := make([]int, len(after))
 	var index map[object.ID]int
 	for i := range after {
@@ -128,8 +128,8 @@ func indexes(before, after []object.Object) []int {
 	return found
 }
 
-// identical reports whether two lists have the same objects, which come from the same places.
-func identical(before, after []object.Object) bool {
+// areIdentical reports whether two lists have the same objects, which come from the same places.
+func areIdentical(before, after []object.Object) bool {
 	return slices.EqualFunc(before, after, func(a, b object.Object) bool {
 		return a.ID == b.ID && a.Place == b.Place && a.Patched == b.Patched && sameOrigin(a.Rule, b.Rule) && sameNode(&a.Root, &b.Root)
 	})

@@ -28,7 +28,7 @@ func (p Path) InJob() (job, rest string) {
 	}
 	for i := len(p) - 1; i > 1; i-- {
 		if p[i-1] == "spec" && p[i-2] == "template" {
-			return p.job(), p[i:].String()
+			return p.lastJob(), p[i:].String()
 		}
 	}
 	if len(p) > 1 && p[0] == "spec" {
@@ -37,8 +37,8 @@ func (p Path) InJob() (job, rest string) {
 	return "", p.String()
 }
 
-// job is the name of the last job of a JobSet that the path leads into, or "".
-func (p Path) job() string {
+// lastJob is the name of the last job of a JobSet that the path leads into, or "".
+func (p Path) lastJob() string {
 	for i := len(p) - 2; i >= 0; i-- {
 		if p[i] == "replicatedJobs" {
 			return p[i+1]

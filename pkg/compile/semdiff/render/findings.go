@@ -17,15 +17,15 @@ type finding struct {
 	secret bool
 }
 
-// spot is what findings are told together by.
-type spot struct{ code, at string }
+// findingPlace is what findings are told together by.
+type findingPlace struct{ code, at string }
 
 // findingsOf puts those of one code and one place together, in the order of the first.
 func findingsOf(list []*diag.Diagnostic) []finding {
 	var all []finding
-	known := map[spot]int{}
+	known := map[findingPlace]int{}
 	for _, d := range list {
-		k := spot{string(d.Code), d.Span.String()}
+		k := findingPlace{string(d.Code), d.Span.String()}
 		if i, found := known[k]; found && !d.Span.IsZero() {
 			all[i].more++
 			continue
@@ -42,8 +42,8 @@ type waiver struct {
 	more int
 }
 
-// waivers puts those together that have one reason, the new ones first.
-func waivers(list []group.Waived) []waiver {
+// joinWaivers puts those together that have one reason, the new ones first.
+func joinWaivers(list []group.Waived) []waiver {
 	var all []waiver
 	known := map[group.Waived]int{}
 	for _, w := range list {
@@ -72,5 +72,5 @@ func moreLikeIt(more int) string {
 	if more == 0 {
 		return ""
 	}
-	return " (and " + number(more) + " more like it)"
+	return " (and " + groupThousands(more) + " more like it)"
 }

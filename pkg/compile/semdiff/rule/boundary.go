@@ -9,13 +9,13 @@ var boundaryRule = &Rule{
 		"volume goes what is in it.",
 	Says:   []Consequence{ChangesSync},
 	claims: func(c *match.Change) bool { return c.Path.Is(match.Folder) },
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		change := part[0]
 		switch {
 		case c.keepsAfterEngine():
 			return c.effect(part, ChangesSync, Notice, "an object is written to another folder, and the cluster has no GitOps engine any more that looks at it").
 				withClause("are", "no longer applied by a GitOps engine")
-		case c.was.engine.applies(c.Name, change.Before.Folder) == nil:
+		case c.was.engine.stageOfFolder(c.Name, change.Before.Folder) == nil:
 			return c.effect(part, ChangesSync, Info, "an object is written to another folder, which no GitOps engine of the specs looks at").
 				withClause("are", "applied by another stage")
 		}

@@ -61,7 +61,7 @@ type ability struct {
 func abilities(o *object.Object) []ability {
 	var can []ability
 	for i := range kindAbilities {
-		if row := &kindAbilities[i]; row.is(o) {
+		if row := &kindAbilities[i]; row.matches(o) {
 			can = append(can, row.does(o)...)
 			break
 		}
@@ -79,12 +79,12 @@ func abilitiesByPlace(o *object.Object) []ability {
 		return nil
 	}
 	switch namespace := o.ID.Namespace; {
-	case isSystem(namespace):
-		return warned(WidensAccess, "stands in "+namespace+", where the cluster keeps what it runs by")
-	case slices.Contains(operators, namespace) && !rendered(o):
-		return warned(WidensAccess, "stands in "+namespace+", where an operator may run by it")
+	case isSystemNamespace(namespace):
+		return warningAbility(WidensAccess, "stands in "+namespace+", where the cluster keeps what it runs by")
+	case slices.Contains(operators, namespace) && !isRendered(o):
+		return warningAbility(WidensAccess, "stands in "+namespace+", where an operator may run by it")
 	case slices.Contains(clusterNames, o.ID.Name) || o.Root.Scalar("type") == "helm.sh/release.v1":
-		return warned(WidensAccess, "takes the place of one that the cluster, or Helm, keeps for itself: "+o.ID.Name)
+		return warningAbility(WidensAccess, "takes the place of one that the cluster, or Helm, keeps for itself: "+o.ID.Name)
 	}
 	return nil
 }
@@ -98,8 +98,8 @@ var operators = []string{"flux-system", "argocd", "kueue-system", "jobset-system
 // isForeignObject reports whether an object is not one that the compiler makes of specs: an overlay or a chart brings it.
 func isForeignObject(o *object.Object) bool { return o.Rule == nil || o.Rule.Kind != origin.Constant }
 
-// isSystem reports whether a namespace is one of the cluster itself.
-func isSystem(namespace string) bool {
+// isSystemNamespace reports whether a namespace is one of the cluster itself.
+func isSystemNamespace(namespace string) bool {
 	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift-")
 }
 
@@ -153,8 +153,8 @@ func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
 // abilitiesGained is what an object that was there before can do now. What an engine follows, where a Service leads, and what the API server does
 // not let change is told by the rules for these.
 func abilitiesGained(change *match.Change) []ability {
-	if change.Before == nil || change.After == nil || isEngine(change) || isService(change) || isFixed(change) {
+	if change.Before == nil || change.After == nil || isEngine(change) || isService(change) || isImmutableField(change) {
 		return nil
 	}
-	return missing(abilities(change.After), abilities(change.Before))
+	return missingFrom(abilities(change.After), abilities(change.Before))
 }

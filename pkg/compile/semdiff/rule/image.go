@@ -16,16 +16,16 @@ var imageRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return isRuntime(c) && (c.Path.Last() == "image" || len(c.Path) > 2 && c.Path[len(c.Path)-2] == "image" || c.Path.Last() == "imagePullPolicy" || len(newImages(c)) > 0)
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		severity, title, rest := Notice, "new jobs start with another image", "new jobs with another image"
 		for _, change := range part {
-			for _, host := range missing(registries(newImages(change)), registries(imagesBefore(change))) {
+			for _, host := range missingFrom(registriesOf(newImages(change)), registriesOf(imagesBefore(change))) {
 				severity, title, rest = Warning, "new jobs start with an image from another registry: "+host, "new jobs with an image from "+host
 			}
 			was, is := change.Old.Scalar(), change.New.Scalar()
 			switch {
-			case was != "" && is != "" && namesImage(change.Path) && registry(was) != registry(is):
-				severity, title, rest = Warning, "new jobs start with an image from another registry: "+registry(is), "new jobs with an image from "+registry(is)
+			case was != "" && is != "" && namesImage(change.Path) && registryOf(was) != registryOf(is):
+				severity, title, rest = Warning, "new jobs start with an image from another registry: "+registryOf(is), "new jobs with an image from "+registryOf(is)
 			case severity < Warning && strings.Contains(was, "@sha256:") && !strings.Contains(is, "@sha256:"):
 				severity, title, rest = Warning, "new jobs start with an image without digest: whoever can push the tag decides what runs", "new jobs with an image without digest"
 			}

@@ -176,7 +176,7 @@ func (r buildCache) Listing(name string) (incremental.Digest, error) {
 	return incremental.ListingDigest(entries), err
 }
 
-// outputTree looks at the output folder: see incremental.Tree. Files are found from the open folder: there are thousands, and their whole
+// outputTree looks at the output folder: see incremental.OutputTree. Files are found from the open folder: there are thousands, and their whole
 // paths would take half as long again.
 type outputTree struct {
 	name   string

@@ -111,7 +111,7 @@ func formatYAML(file *source.File) ([]byte, error) {
 	return result, nil
 }
 
-// formatOnlyComments is a file without values: only its line ends are put right.
+// formatOnlyComments formats a file without values: only its line ends are put right.
 func formatOnlyComments(file *source.File) []byte {
 	var b bytes.Buffer
 	for _, line := range strings.FieldsFunc(file.Text(), func(c rune) bool { return c == '\n' || c == '\r' }) {

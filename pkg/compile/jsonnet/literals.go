@@ -77,7 +77,7 @@ func (w *literalWalker) walk(path string, place Literal, node ast.Node, depth in
 	}
 }
 
-// walkSum is two objects of which the right one wins. The sum itself stays the place of what is in neither.
+// walkSum follows two objects of which the right one wins. The sum itself stays the place of what is in neither.
 func (w *literalWalker) walkSum(path string, place Literal, left, right ast.Node, depth int) {
 	around := w.found[path]
 	w.walk(path, place, left, depth+1)

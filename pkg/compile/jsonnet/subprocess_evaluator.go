@@ -59,7 +59,7 @@ type reply struct {
 	Result *Result `json:",omitempty"`
 }
 
-// Call implements Functions; without an argument it evaluates the program.
+// Call implements FunctionCaller; without an argument it evaluates the program.
 func (p *workerClient) Call(file *source.File, argument string) (result Result) {
 	err := p.worker.Do(func(line subprocess.JSONPipe) (err error) {
 		result, err = p.evaluateInWorker(line, request{Program: file.Path, Data: file.Data, Argument: argument})

@@ -34,7 +34,7 @@ type EndedError struct{ Reason string }
 func (e *EndedError) Error() string { return e.Reason }
 
 // Do lets ask talk to the process. An error of ask is that of the process, which has ended or is ended; then ask may be called once more,
-// with another. Do returns an error of Start as it is, or an *Ended.
+// with another. Do returns an error of Start as it is, or an *EndedError.
 func (w *Worker) Do(ask func(JSONPipe) error) error {
 	used := w.process != nil
 	err := w.tryOnce(ask)

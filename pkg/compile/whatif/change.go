@@ -147,7 +147,7 @@ func (r Resize) resizedCount(nodes int32) int32 {
 	return max(0, nodes+r.By)
 }
 
-// newTenant is the one that would come: it has one namespace of its own name, and the runtimes for its machines.
+// newTenant returns the one that would come: it has one namespace of its own name, and the runtimes for its machines.
 func (ch Change) newTenant(c *plan.Cluster) *plan.Tenant {
 	name := plan.Value[string]{V: ch.Tenant}
 	m := c.MachinesOf(ch.Profile)
@@ -178,7 +178,7 @@ func (ch Change) newTenant(c *plan.Cluster) *plan.Tenant {
 	return t
 }
 
-// newTenantQuota is what the machines offer together. Pods and jobs are not what is asked about.
+// newTenantQuota returns what the machines offer together. Pods and jobs are not what is asked about.
 func (ch Change) newTenantQuota(c *plan.Cluster, m *plan.Machines) plan.Quota {
 	const plenty = 1_000_000
 	q := plan.Quota{Pods: plan.Value[int64]{V: plenty}, Jobs: plan.Value[int64]{V: plenty}}

@@ -1,4 +1,4 @@
-// Package lines looks at the lines of YAML that no parser reads, as a person would: where the mistake is (Cause), and which specs the
+// Package lines looks at the lines of YAML that no parser reads, as a person would: where the mistake is (FirstMistake), and which specs the
 // file would hold without it (Specs).
 //
 // A parser stops where the text makes no sense any more, which is often far behind the mistake: at the end of the file for a quote that

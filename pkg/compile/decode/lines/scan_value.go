@@ -187,7 +187,7 @@ func (s *scanner) skipBlockText() {
 	}
 }
 
-// openBracket is where one was opened.
+// openBracket is where a bracket was opened.
 type openBracket struct {
 	mark       byte
 	line, from int

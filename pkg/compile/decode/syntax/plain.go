@@ -287,7 +287,7 @@ func (p *plainReader) readInline(depth int) *Node {
 	return p.readScalar(blockByte)
 }
 
-// readFlow is inline inside of a flow collection.
+// readFlow is readInline inside of a flow collection.
 func (p *plainReader) readFlow(depth int) *Node {
 	if strings.IndexByte("[{\"'", p.peek()) >= 0 {
 		return p.readInline(depth)

@@ -8,7 +8,7 @@
 // origins, except for values that the step changed: these come from the patch, and remember what they overrode.
 //
 // It is stricter than kustomize, which skips in silence: a step that is for no object of the whole cluster is an error, one that
-// changes nothing a warning (Judge). Whatever would rename objects is refused, because others refer to them by name.
+// changes nothing a warning (ReportIneffective). Whatever would rename objects is refused, because others refer to them by name.
 //
 // Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded (specs.go); what is plain
 // in them takes no build of kustomize (apply_to_spec.go).

@@ -1,7 +1,7 @@
 // Package match finds what is different between two states of objects: which object is which, which item of a list is which, and what
 // means the same in other words.
 //
-// Units compares a unit and keeps what differs; Join puts the units of a cluster together and finds objects that moved or have another
+// CompareUnits compares a unit and keeps what differs; JoinUnits puts the units of a cluster together and finds objects that moved or have another
 // name. What differs is a Change each: what only moved, or is written in another way, too. The package does not judge: it does not know
 // what a Change does to a cluster, and has no words for it.
 package match

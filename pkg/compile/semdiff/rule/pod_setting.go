@@ -46,7 +46,7 @@ func isMadeByCompiler(c *match.Change) bool {
 	return c.New != nil && c.To != nil && !patchOverridesCompiler(c) && (c.To.Kind == origin.Constant || c.To.Kind == origin.Derived)
 }
 
-// usesChange reports whether a change is about what uses reads.
+// usesChange reports whether a change is about what usedOfNamespace reads.
 func usesChange(c *match.Change) bool {
 	return c.Path.Has("volumes") || slices.Contains([]string{"volumes", "serviceAccountName"}, c.Path.Last()) || c.New != nil && c.New.Get("volumes") != nil
 }

@@ -44,7 +44,7 @@ func (d *Diagnostic) OfferReplacement(got, value string) *Diagnostic {
 	return d
 }
 
-// SuggestWriting adds `write …` and the edit of Literally.
+// SuggestWriting adds `write …` and the edit of OfferLiteral.
 func (d *Diagnostic) SuggestWriting(got, text string) *Diagnostic {
 	return d.OfferLiteral(got, text).Helpf("write `%s`", text)
 }

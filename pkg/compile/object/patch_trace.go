@@ -7,7 +7,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// PatchTrace is what patches did to an object, for those who look for the cause of what is wrong with it. The zero Patched is nothing.
+// PatchTrace is what patches did to an object, for those who look for the cause of what is wrong with it. The zero PatchTrace is nothing.
 type PatchTrace struct {
 	// Changed says that some value was written by a patch: its origin says so.
 	Changed bool

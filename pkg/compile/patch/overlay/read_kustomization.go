@@ -231,7 +231,7 @@ func (r *overlayReader) addLabelStep(entry *object.Node) {
 		patch: object.Map("", object.Map("metadata", pairs.Named("labels")))})
 }
 
-// addReplicasStep is for workloads of a name.
+// addReplicasStep adds a step for workloads of a name.
 func (r *overlayReader) addReplicasStep(entry *object.Node) {
 	name := entry.Scalar("name")
 	selects := func(o *object.Object) bool {
@@ -240,7 +240,7 @@ func (r *overlayReader) addReplicasStep(entry *object.Node) {
 	r.addStep(step{what: "the entry of `replicas` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"), selects: selects, field: "replicas", entry: []any{entry.Value()}})
 }
 
-// addImageStep is for objects with containers of an image.
+// addImageStep adds a step for objects with containers of an image.
 func (r *overlayReader) addImageStep(entry *object.Node) {
 	name := entry.Scalar("name")
 	r.addStep(step{what: "the entry of `images` for `" + name + "`", at: entry.From.At, target: placeOf(entry, "name"),

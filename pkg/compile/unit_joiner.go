@@ -101,7 +101,7 @@ func (j *unitJoiner) join(c compiledUnit) error {
 	return j.take(last)
 }
 
-// noteIdentity reports an object that exists already.
+// noteIdentity notes an object, and reports one that exists already.
 func (j *unitJoiner) noteIdentity(from unitJob, added objectIdentity) {
 	taken, found := j.exists[added.id]
 	switch {

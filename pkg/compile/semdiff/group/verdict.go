@@ -93,7 +93,7 @@ func verdictText(entries []Entry, findings *Findings, all *rule.AllClusters, val
 	return "Nothing changes for anybody: what is different means the same. Running jobs are not touched."
 }
 
-// countSpecsOnlyValues is how many values of specs differ in no object.
+// countSpecsOnlyValues counts the values of specs that differ in no object.
 func countSpecsOnlyValues(entries []Entry) int {
 	n := 0
 	for i := range entries {

@@ -78,7 +78,7 @@ func (d *differ) compareFields(a, b *object.Node, s originSides) {
 	}
 }
 
-// noteRemovedEntry is an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
+// noteRemovedEntry notes an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
 func (d *differ) noteRemovedEntry(child *object.Node, s originSides) {
 	d.compareBelow(child.Key, func() {
 		if child.Kind == object.MapNode && len(child.Children) > 0 {

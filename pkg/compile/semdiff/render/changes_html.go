@@ -115,7 +115,7 @@ func (p *page) writeEntry(n int, e *group.Entry) {
 	p.put("<p class=\"rule\"><a href=\"%s\">%s, and how the rule “%s” knows</a></p>\n</div>\n</details>\n</li>\n", safeAddress(rule.PageURL(e.Rule)), consequence, e.Rule)
 }
 
-// writeSpecLines writes those of the specs that are responsible.
+// writeSpecLines writes the lines of the specs that are responsible.
 func (p *page) writeSpecLines(e *group.Entry) {
 	if e.Before.IsZero() && e.After.IsZero() {
 		return

@@ -158,7 +158,7 @@ func (p *page) writeVerdict(r *semdiff.Report) {
 	p.raw("</ul>\n")
 }
 
-// writePartLink leads to a part of the page, if it is there.
+// writePartLink writes a link to a part of the page, if it is there.
 func (p *page) writePartLink(there bool, id, called string) {
 	if there {
 		p.put("<li><a href=\"#%s\">%s</a></li>\n", id, called)

@@ -132,7 +132,7 @@ func lineLink(at source.Span, address string) string {
 	return strings.NewReplacer("{path}", strings.Join(segments, "/"), "{line}", strconv.Itoa(max(1, at.Line))).Replace(address)
 }
 
-// escapeTarget is an address in Markdown.
+// escapeTarget returns an address as Markdown has it.
 func escapeTarget(address string) string { return targets.Replace(address) }
 
 var targets = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", " ", "%20", "<", "%3C", ">", "%3E", "\n", "%0A")

@@ -70,7 +70,7 @@ func isReadablePolicy(n *object.Node) bool {
 	return true
 }
 
-// groupByNamespace are changes of the objects in namespaces.
+// groupByNamespace returns the changes of objects in namespaces.
 func groupByNamespace(changes []*match.Change) map[string][]*match.Change {
 	found := map[string][]*match.Change{}
 	for _, change := range changes {

@@ -27,7 +27,7 @@ func missingFrom[T comparable](list, other []T) []T {
 	return found
 }
 
-// splitList are the items of a list in an annotation.
+// splitList returns the items of a list in an annotation.
 func splitList(text string) []string {
 	if text == "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
-// builder brings an output folder up to date with a repository.
-type builder struct {
+// outputBuilder brings an output folder up to date with a repository.
+type outputBuilder struct {
 	ctx     context.Context //nolint:containedctx // of one run
 	root    *os.Root
 	options compile.Options
@@ -37,7 +37,7 @@ type builder struct {
 }
 
 // build compiles everything, or nothing where nothing changed.
-func (b *builder) build(progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
+func (b *outputBuilder) build(progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
 	began := time.Now().UnixNano()
 	b.written, b.removed, b.all = nil, nil, false
 	if b.last == nil {
@@ -53,7 +53,7 @@ func (b *builder) build(progress func(done, of int)) ([]clusterSummary, *diag.Li
 }
 
 // upToDate returns what the last build has found, if nothing has changed since, neither what it read nor what it wrote; nil otherwise.
-func (b *builder) upToDate(began int64) *diag.List {
+func (b *outputBuilder) upToDate(began int64) *diag.List {
 	changed, reread := b.last.Changed(b.cache)
 	if len(changed) > 0 {
 		return nil
@@ -74,7 +74,7 @@ func (b *builder) upToDate(began int64) *diag.List {
 }
 
 // outputUntouched reports whether the output is as the last build has left it, and whether that was hard to say.
-func (b *builder) outputUntouched() (intact, compared bool) {
+func (b *outputBuilder) outputUntouched() (intact, compared bool) {
 	switch {
 	case b.damaged:
 		return false, false
@@ -85,7 +85,7 @@ func (b *builder) outputUntouched() (intact, compared bool) {
 }
 
 // inspectOutput looks at the whole output.
-func (b *builder) inspectOutput() (intact, compared bool) {
+func (b *outputBuilder) inspectOutput() (intact, compared bool) {
 	if disk.Interrupted(b.reports.out) {
 		return false, false
 	}
@@ -95,7 +95,7 @@ func (b *builder) inspectOutput() (intact, compared bool) {
 }
 
 // summariesOfLastBuild counts what there is of the last build.
-func (b *builder) summariesOfLastBuild(list *diag.List) []clusterSummary {
+func (b *outputBuilder) summariesOfLastBuild(list *diag.List) []clusterSummary {
 	var summaries []clusterSummary
 	for _, c := range b.last.Clusters {
 		s := clusterSummary{Name: c.Name, Objects: c.Objects}
@@ -108,7 +108,7 @@ func (b *builder) summariesOfLastBuild(list *diag.List) []clusterSummary {
 }
 
 // buildEverything compiles all units.
-func (b *builder) buildEverything(began int64, progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
+func (b *outputBuilder) buildEverything(began int64, progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
 	out := &outputFolder{name: b.reports.out, sums: map[string]uint32{}}
 	defer out.close()
 	recorder := incremental.NewRecorder(b.root.FS())
@@ -132,7 +132,7 @@ func (b *builder) buildEverything(began int64, progress func(done, of int)) ([]c
 }
 
 // rememberBuild leaves what the next build must know to do less.
-func (b *builder) rememberBuild(began int64, recorder *incremental.Recorder, out *outputFolder, summaries []clusterSummary, list *diag.List) {
+func (b *outputBuilder) rememberBuild(began int64, recorder *incremental.Recorder, out *outputFolder, summaries []clusterSummary, list *diag.List) {
 	b.last = nil
 	inputs, complete := recorder.Inputs()
 	if !complete {
@@ -159,7 +159,7 @@ func (b *builder) rememberBuild(began int64, recorder *incremental.Recorder, out
 }
 
 // saveBuildRecord lets the next process know what this one has done.
-func (b *builder) saveBuildRecord() {
+func (b *outputBuilder) saveBuildRecord() {
 	if b.last != nil {
 		b.cache.save(b.last, b.options)
 	}

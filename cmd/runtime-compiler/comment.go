@@ -60,7 +60,7 @@ of GitHub, whose token may only read: a pipeline can go on, and keep the report 
 }
 
 func (c *commentOptions) run(cmd *cobra.Command, name string) error {
-	client, err := c.client(os.Getenv)
+	client, err := c.forgeClient(os.Getenv)
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func readReport(cmd *cobra.Command, name string) (string, error) {
 	return string(data), nil
 }
 
-// client is made of the flags, and of what the pipeline of a forge says.
-func (c *commentOptions) client(getenv func(string) string) (*forge.Client, error) {
+// forgeClient is made of the flags, and of what the pipeline of a forge says.
+func (c *commentOptions) forgeClient(getenv func(string) string) (*forge.Client, error) {
 	kind := forge.Kind(c.forge)
 	if kind == "" {
 		kind = pipelineForge(getenv)

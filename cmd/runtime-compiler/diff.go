@@ -149,10 +149,10 @@ func (d *diffOptions) formatShowsProofs() bool {
 }
 
 // reportBrokenStates tells why nothing can be compared: a side does not compile. Formats that others read have a report of it.
-func (d *diffOptions) reportBrokenStates(cmd *cobra.Command, result *review.Result, before, after state) error {
+func (d *diffOptions) reportBrokenStates(cmd *cobra.Command, result *review.Result, before, after comparedState) error {
 	w := cmd.ErrOrStderr()
 	for _, broken := range []struct {
-		state state
+		state comparedState
 		list  *diag.List
 	}{{before, result.Before}, {after, result.After}} {
 		if broken.list.Errors() == 0 {
@@ -171,7 +171,7 @@ func (d *diffOptions) reportBrokenStates(cmd *cobra.Command, result *review.Resu
 	return cli.ErrReported
 }
 
-func (d *diffOptions) write(cmd *cobra.Command, report *semdiff.Report, before, after state) error {
+func (d *diffOptions) write(cmd *cobra.Command, report *semdiff.Report, before, after comparedState) error {
 	out := cmd.OutOrStdout()
 	compared := render.ComparedStates{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
 	switch d.format {

@@ -56,8 +56,8 @@ func TestGone(t *testing.T) {
 		if err := c.change(); err != nil {
 			t.Fatal(err)
 		}
-		w := watcher{
-			builder: &builder{cache: buildCache{root: root, files: folder}},
+		w := buildWatcher{
+			builder: &outputBuilder{cache: buildCache{root: root, files: folder}},
 			inputs:  []incremental.Input{{Path: "a.yaml", Kind: incremental.File, Stamp: incremental.Stamp{Size: c.before}}},
 		}
 		if got := w.removedInputs(nil); got != c.want {

@@ -35,7 +35,7 @@ func validateLinkTemplate(template string) error {
 }
 
 // lineLinks are the addresses of both sides' lines. Sides that are not commits have none, but the working tree has those of its HEAD.
-func lineLinks(template, root, full string, before, after state) render.Links {
+func lineLinks(template, root, full string, before, after comparedState) render.Links {
 	l := render.Links{Full: full}
 	if template = cmp.Or(template, pipelineLinkTemplate(os.Getenv)); template != "" {
 		l.Before, l.After = lineAddressOf(template, root, before), lineAddressOf(template, root, after)
@@ -43,7 +43,7 @@ func lineLinks(template, root, full string, before, after state) render.Links {
 	return l
 }
 
-func lineAddressOf(template, root string, of state) string {
+func lineAddressOf(template, root string, of comparedState) string {
 	hash, prefix := of.hash, ""
 	if hash == "" && of.name != workingTree {
 		return ""

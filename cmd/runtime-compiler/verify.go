@@ -35,8 +35,8 @@ var compileWays = []compileWay{
 	{"8 workers, folders shuffled", 8, true},
 }
 
-// verifier compiles in several ways, compares what comes of it, and compares that with the output folder. It writes nothing.
-type verifier struct {
+// buildVerifier compiles in several ways, compares what comes of it, and compares that with the output folder. It writes nothing.
+type buildVerifier struct {
 	ctx     context.Context //nolint:containedctx // of one run
 	root    *os.Root
 	options compile.Options
@@ -48,7 +48,7 @@ type verifier struct {
 type compiledBytes map[string]incremental.Digest
 
 // verify returns the findings, or an error that says what differs.
-func (v *verifier) verify() ([]clusterSummary, *diag.List, error) {
+func (v *buildVerifier) verify() ([]clusterSummary, *diag.List, error) {
 	var first compiledBytes
 	var summaries []clusterSummary
 	var list *diag.List
@@ -67,7 +67,7 @@ func (v *verifier) verify() ([]clusterSummary, *diag.List, error) {
 	return summaries, list, v.compareOutputFolder(first)
 }
 
-func (v *verifier) compile(how compileWay) (compiledBytes, []clusterSummary, *diag.List, error) {
+func (v *buildVerifier) compile(how compileWay) (compiledBytes, []clusterSummary, *diag.List, error) {
 	root := v.root.FS()
 	if how.shuffle {
 		root = shuffledFS{root}
@@ -88,7 +88,7 @@ func (v *verifier) compile(how compileWay) (compiledBytes, []clusterSummary, *di
 	return files, summaries, list, err
 }
 
-func (v *verifier) compareBytes(want, got compiledBytes, how string) error {
+func (v *buildVerifier) compareBytes(want, got compiledBytes, how string) error {
 	if differing := differingFiles(want, got); len(differing) > 0 {
 		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, cli.Some(differing))
 	}
@@ -97,7 +97,7 @@ func (v *verifier) compareBytes(want, got compiledBytes, how string) error {
 }
 
 // compareOutputFolder compares the output folder.
-func (v *verifier) compareOutputFolder(want compiledBytes) error {
+func (v *buildVerifier) compareOutputFolder(want compiledBytes) error {
 	got := compiledBytes{}
 	for name := range want {
 		data, err := os.ReadFile(filepath.Join(v.out, name))
@@ -120,7 +120,7 @@ func (v *verifier) compareOutputFolder(want compiledBytes) error {
 }
 
 // leftoverFiles returns owned files that are no longer compiled.
-func (v *verifier) leftoverFiles(want compiledBytes) ([]string, error) {
+func (v *buildVerifier) leftoverFiles(want compiledBytes) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(v.out, emit.Record))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read output: %w", err)

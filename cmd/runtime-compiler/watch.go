@@ -59,8 +59,8 @@ func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 	defer root.Close()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	w := &watcher{
-		builder: &builder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)},
+	w := &buildWatcher{
+		builder: &outputBuilder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)},
 		input:   input, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(),
 	}
 	if w.files, err = newFileWatcher(input.Root); err != nil {
@@ -74,9 +74,9 @@ func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 	return nil
 }
 
-// watcher builds, waits, and builds again.
-type watcher struct {
-	builder *builder
+// buildWatcher builds, waits, and builds again.
+type buildWatcher struct {
+	builder *outputBuilder
 	input   *compiling.Input
 	files   *fileWatcher
 	// inputs are what the last compilation has read, successful or not, and began is when it did, in nanoseconds since 1970.
@@ -89,7 +89,7 @@ type watcher struct {
 	told string
 }
 
-func (w *watcher) run(ctx context.Context) {
+func (w *buildWatcher) run(ctx context.Context) {
 	why, more := "", true
 	for more {
 		again, tell := w.build(ctx, why)
@@ -112,7 +112,7 @@ func (w *watcher) run(ctx context.Context) {
 }
 
 // followInputs watches what was read.
-func (w *watcher) followInputs() {
+func (w *buildWatcher) followInputs() {
 	w.inputs = nil
 	switch {
 	case w.builder.recorder != nil:
@@ -125,14 +125,14 @@ func (w *watcher) followInputs() {
 
 // changedMeanwhile reports whether something has changed after it was read and before it was followed, which has no event. A change within the tick of
 // the kernel's clock in which it was read shows in no stamp, so all that is as young as the build is read again.
-func (w *watcher) changedMeanwhile() bool {
+func (w *buildWatcher) changedMeanwhile() bool {
 	read := incremental.BuildRecord{Inputs: w.inputs, Began: w.began}
 	changed, _ := read.Changed(w.builder.cache)
 	return len(changed) > 0
 }
 
 // removedInputs implements watched: it compares with what was read.
-func (w *watcher) removedInputs(names map[string]bool) bool {
+func (w *buildWatcher) removedInputs(names map[string]bool) bool {
 	for i := range w.inputs {
 		input := &w.inputs[i]
 		if input.Kind != incremental.File || input.Stamp.Size == 0 || len(names) > 0 && !names[input.Path] {
@@ -146,7 +146,7 @@ func (w *watcher) removedInputs(names map[string]bool) bool {
 }
 
 // outputIntact implements watched. After a build that has written nothing because of mistakes nobody would put the output right.
-func (w *watcher) outputIntact() bool {
+func (w *buildWatcher) outputIntact() bool {
 	if !w.fine || w.builder.last == nil {
 		return true
 	}
@@ -156,7 +156,7 @@ func (w *watcher) outputIntact() bool {
 }
 
 // isRelevant reports whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
-func (w *watcher) isRelevant(name string) bool {
+func (w *buildWatcher) isRelevant(name string) bool {
 	for i := range w.inputs {
 		if input := &w.inputs[i]; input.Path == name || input.Kind == incremental.Folder && input.Path == path.Dir(name) {
 			return true
@@ -166,7 +166,7 @@ func (w *watcher) isRelevant(name string) bool {
 }
 
 // build builds once. It returns what tells about that, and whether it should be tried again because it could not.
-func (w *watcher) build(ctx context.Context, why string) (again bool, tell func()) {
+func (w *buildWatcher) build(ctx context.Context, why string) (again bool, tell func()) {
 	options := w.input.Options()
 	if options.Today != w.builder.options.Today {
 		// A new day may bring new findings.
@@ -202,7 +202,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 // maxNamed is how many files are told by name.
 const maxNamed = 20
 
-func (w *watcher) printBuild(why string, took time.Duration) {
+func (w *buildWatcher) printBuild(why string, took time.Duration) {
 	written, removed := w.builder.written, w.builder.removed
 	if why == pollTick && len(written)+len(removed) == 0 {
 		return
@@ -226,7 +226,7 @@ func withPrefix(prefix string, names []string) []string {
 }
 
 // reportFindings tells findings.
-func (w *watcher) reportFindings(list *diag.List) {
+func (w *buildWatcher) reportFindings(list *diag.List) {
 	var text strings.Builder
 	// A strings.Builder takes everything.
 	_ = list.WriteText(&text, cli.Palette(w.errs))
@@ -234,7 +234,7 @@ func (w *watcher) reportFindings(list *diag.List) {
 }
 
 // printIfNew tells what is not what was told last.
-func (w *watcher) printIfNew(text string) {
+func (w *buildWatcher) printIfNew(text string) {
 	switch text {
 	case w.told:
 	case "":

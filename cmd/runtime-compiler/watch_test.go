@@ -185,12 +185,12 @@ func TestWatchNoticesSameTick(t *testing.T) {
 	}
 }
 
-func watcherOf(t *testing.T) *watcher {
+func watcherOf(t *testing.T) *buildWatcher {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	return &watcher{builder: &builder{root: root, cache: buildCache{root: root.Name(), files: root}}}
+	return &buildWatcher{builder: &outputBuilder{root: root, cache: buildCache{root: root.Name(), files: root}}}
 }

@@ -58,7 +58,7 @@ func CompareStates(before, after fs.FS, options Options, take func(ComparedUnit)
 	other.Go(func() { was.plan(options) })
 	is.plan(options)
 	other.Wait()
-	was = was.merged(before, options)
+	was = was.onDayOfMerge(before, options)
 	defer was.patches.endAll()
 	defer is.patches.endAll()
 	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list, BeforeWaivers: was.waivers.All(), AfterWaivers: is.waivers.All()}
@@ -80,15 +80,15 @@ func CompareStates(before, after fs.FS, options Options, take func(ComparedUnit)
 		}
 		return take(c.pair)
 	})
-	for _, s := range []*state{was, is} {
+	for _, s := range []*comparedState{was, is} {
 		s.waivers.Accept(nil, s.list.Since(0))
 		s.waivers.ReportMistakes(s.list, false)
 	}
 	return states, err
 }
 
-// state is one of two states.
-type state struct {
+// comparedState is one of two states.
+type comparedState struct {
 	plannedRepository
 	list *diag.List
 	// beside is the repository for what is read beside its specs.
@@ -96,13 +96,13 @@ type state struct {
 }
 
 // newState loads a state. States are loaded one after the other: what they share is decoded once.
-func newState(root fs.FS, files []*source.File, options Options) *state {
-	s := &state{list: &diag.List{}, beside: &recordingFS{FS: root, names: map[string]bool{}}}
+func newState(root fs.FS, files []*source.File, options Options) *comparedState {
+	s := &comparedState{list: &diag.List{}, beside: &recordingFS{FS: root, names: map[string]bool{}}}
 	s.documents = loadFiles(root, files, options, s.list)
 	return s
 }
 
-func (s *state) plan(options Options) {
+func (s *comparedState) plan(options Options) {
 	s.plannedRepository = planDocuments(s.beside, s.documents, options, s.list)
 	s.beside.recordAll("overlays")
 	if s.list.Unreadable() {
@@ -111,7 +111,7 @@ func (s *state) plan(options Options) {
 }
 
 // addFindings takes what was found in a unit of a cluster, whose waivers may accept it: check accepts that, too.
-func (s *state) addFindings(c *plan.Cluster, found *diag.List) {
+func (s *comparedState) addFindings(c *plan.Cluster, found *diag.List) {
 	began := s.list.Len()
 	s.list.AddCopies(found.Since(0))
 	if s.list.Len() > began {
@@ -119,9 +119,9 @@ func (s *state) addFindings(c *plan.Cluster, found *diag.List) {
 	}
 }
 
-// merged is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
+// onDayOfMerge is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
 // runtime should be gone. Otherwise nobody could review the change that puts it right.
-func (s *state) merged(root fs.FS, options Options) *state {
+func (s *comparedState) onDayOfMerge(root fs.FS, options Options) *comparedState {
 	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.AnyExpired() {
 		return s
 	}
@@ -136,13 +136,13 @@ func (s *state) merged(root fs.FS, options Options) *state {
 }
 
 // unitJobs renders components, so that their charts are recorded.
-func (s *state) unitJobs(options Options) []unitJob {
+func (s *comparedState) unitJobs(options Options) []unitJob {
 	return unitJobsOf(s.beside, options.Charts, s.plans, s.patches, s.list)
 }
 
 // sharedSpecsEqual returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
 // for the folders of other clusters: their kustomizations are theirs. Only a program may read in any folder.
-func sharedSpecsEqual(was, is *state) func(cluster string) bool {
+func sharedSpecsEqual(was, is *comparedState) func(cluster string) bool {
 	same := slices.Equal(sharedDocuments(was.documents), sharedDocuments(is.documents))
 	changed := was.beside.differingNames(is.beside)
 	clusters := clustersOf(is.documents)

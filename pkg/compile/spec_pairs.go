@@ -22,7 +22,7 @@ type SpecPair struct{ Before, After *object.Object }
 
 // differingSpecs joins the specs of two states that are not the same document, sorted by kind and name. Of one cluster only, those are left
 // out that are not its own.
-func differingSpecs(was, is *state, cluster string) []SpecPair {
+func differingSpecs(was, is *comparedState, cluster string) []SpecPair {
 	type name struct{ kind, name string }
 	joined := map[name]*SpecPair{}
 	take := func(documents, others []*decode.Document, clusters []*plan.Cluster, side func(*SpecPair) **object.Object) {

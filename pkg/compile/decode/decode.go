@@ -59,7 +59,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 	batches := make([]fileResult, len(files))
 	var next atomic.Int64
 	work := func() {
-		var w worker
+		var w decodeWorker
 		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
 			read(files[i])
 			if files[i].Language() == source.YAML {
@@ -85,7 +85,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 }
 
 // decodeUncached decodes a file that is not known yet. What an imported file gives depends on others, so that only YAML is remembered.
-func (l Loader) decodeUncached(w *worker, file *source.File, b *fileResult) {
+func (l Loader) decodeUncached(w *decodeWorker, file *source.File, b *fileResult) {
 	if gave, found := l.Cache.get(file); found {
 		*b = gave
 		return
@@ -94,15 +94,15 @@ func (l Loader) decodeUncached(w *worker, file *source.File, b *fileResult) {
 	l.Cache.put(file, *b)
 }
 
-// worker is what files read one after the other share.
-type worker struct {
+// decodeWorker is what files read one after the other share.
+type decodeWorker struct {
 	reader  syntax.Reader
 	decoder decoder
 	// told are the mistakes of programs, by place and words: that of a library is one for all programs that import it.
 	told map[string]*diag.Diagnostic
 }
 
-func (w *worker) decodeYAML(file *source.File, b *fileResult) {
+func (w *decodeWorker) decodeYAML(file *source.File, b *fileResult) {
 	if !checkReadable(file, &b.list) {
 		specsOfUnreadable(file, b)
 		return
@@ -126,7 +126,7 @@ func (w *worker) decodeYAML(file *source.File, b *fileResult) {
 	}
 }
 
-func (w *worker) decodeDocuments(file *source.File, nodes []*syntax.Node, b *fileResult) {
+func (w *decodeWorker) decodeDocuments(file *source.File, nodes []*syntax.Node, b *fileResult) {
 	w.decoder.file, w.decoder.list, w.decoder.paths = file, &b.list, w.reader.Paths
 	for _, node := range nodes {
 		if document := w.decoder.decodeDocument(node); document != nil {
@@ -167,13 +167,13 @@ func (l Loader) evaluateJsonnet(files []*source.File, batches []fileResult) {
 		}
 		return
 	}
-	w := worker{told: map[string]*diag.Diagnostic{}}
+	w := decodeWorker{told: map[string]*diag.Diagnostic{}}
 	for i, result := range l.Jsonnet.Evaluate(l.Root, programs) {
 		w.decodeProgram(programs[i], result, of[i])
 	}
 }
 
-func (w *worker) decodeProgram(file *source.File, result jsonnet.Result, b *fileResult) {
+func (w *decodeWorker) decodeProgram(file *source.File, result jsonnet.Result, b *fileResult) {
 	if result.Err != nil {
 		w.reportProgramError(file, result.Err, &b.list)
 		b.documents = append(b.documents, namelessSpecs(file))
@@ -244,7 +244,7 @@ func firstInvalidUTF8(file *source.File) source.Span {
 const maxTold = 10
 
 // reportProgramError reports why Jsonnet gave no value, where it says so, with the calls that led there from each program.
-func (w *worker) reportProgramError(file *source.File, wrong *jsonnet.Error, list *diag.List) {
+func (w *decodeWorker) reportProgramError(file *source.File, wrong *jsonnet.Error, list *diag.List) {
 	code := diag.Syntax
 	if wrong.Limit {
 		code = diag.TooComplex

@@ -15,7 +15,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-func (d *decoder) decodeScalar(node *syntax.Node, t target) {
+func (d *decoder) decodeScalar(node *syntax.Node, t decodeTarget) {
 	switch t.value.Kind() {
 	case reflect.String:
 		d.decodeText(node, t)
@@ -26,7 +26,7 @@ func (d *decoder) decodeScalar(node *syntax.Node, t target) {
 	}
 }
 
-func (d *decoder) decodeText(node *syntax.Node, t target) {
+func (d *decoder) decodeText(node *syntax.Node, t decodeTarget) {
 	// A date needs no quotes where a date is wanted.
 	isDate := node.Tag == syntax.Timestamp && t.rule.format == "date"
 	if node.Kind != syntax.Scalar || node.Tag != syntax.String && !isDate {
@@ -47,7 +47,7 @@ func (d *decoder) decodeText(node *syntax.Node, t target) {
 	d.checkText(node.At, node.Value, t)
 }
 
-func (d *decoder) checkText(at syntax.Place, text string, t target) {
+func (d *decoder) checkText(at syntax.Place, text string, t decodeTarget) {
 	switch {
 	case text == "" && !t.rule.required && t.rule.allowsEmptyString():
 	case text == "":
@@ -56,7 +56,7 @@ func (d *decoder) checkText(at syntax.Place, text string, t target) {
 			report.Helpf("leave the key out")
 		}
 	case !t.rule.allows(text):
-		report := d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", shortened(text), t.name, quotedNames(t.rule.enum))
+		report := d.errorf(diag.NotAllowed, at, "`%s` is not allowed for `%s`: allowed are %s", shortenQuoted(text), t.name, quotedNames(t.rule.enum))
 		if meant, found := intendedEnumValue(text, t.rule.enum); found {
 			report.Meant(text, meant)
 		}
@@ -69,14 +69,14 @@ func (d *decoder) checkText(at syntax.Place, text string, t target) {
 // maxQuoted is how much of a value a message repeats, in characters. The place of the finding shows the rest.
 const maxQuoted = 100
 
-func shortened(text string) string {
+func shortenQuoted(text string) string {
 	if characters := []rune(text); len(characters) > maxQuoted {
 		return string(characters[:maxQuoted]) + "…"
 	}
 	return text
 }
 
-func (d *decoder) decodeBool(node *syntax.Node, t target) {
+func (d *decoder) decodeBool(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Scalar || node.Tag != syntax.Bool {
 		report := d.reportWrongType(node, t, "true or false")
 		if meant, found := booleanWords[strings.ToLower(asciiOf(node.Value))]; found && node.Kind == syntax.Scalar {
@@ -103,7 +103,7 @@ func digitsOnly(text string) bool {
 }
 
 // parseWholeNumber returns the value of a node that is a decimal number and fits into bits, or reports what is wrong.
-func (d *decoder) parseWholeNumber(node *syntax.Node, t target, want string, bits int) (int64, bool) {
+func (d *decoder) parseWholeNumber(node *syntax.Node, t decodeTarget, want string, bits int) (int64, bool) {
 	switch {
 	case node.Kind != syntax.Scalar || node.Tag == syntax.String || node.Tag != syntax.Int && !isDecimal(node.Value):
 		report := d.reportWrongType(node, t, want)
@@ -131,7 +131,7 @@ func (d *decoder) reportAmbiguousNumber(node *syntax.Node) {
 		Helpf("write it in decimal digits without leading zeros, or as a string in quotes")
 }
 
-func (d *decoder) decodeInteger(node *syntax.Node, t target) {
+func (d *decoder) decodeInteger(node *syntax.Node, t decodeTarget) {
 	value, ok := d.parseWholeNumber(node, t, "a whole number", t.value.Type().Bits())
 	if !ok {
 		return
@@ -141,7 +141,7 @@ func (d *decoder) decodeInteger(node *syntax.Node, t target) {
 }
 
 // decodeIntOrString takes a number in the range of the rule or one of its words.
-func (d *decoder) decodeIntOrString(node *syntax.Node, t target) {
+func (d *decoder) decodeIntOrString(node *syntax.Node, t decodeTarget) {
 	if node.Kind == syntax.Scalar && node.Tag == syntax.String && slices.Contains(t.rule.enum, node.Value) {
 		*pointerAs[intstr.IntOrString](t.value) = intstr.FromString(node.Value)
 		return
@@ -156,7 +156,7 @@ func (d *decoder) decodeIntOrString(node *syntax.Node, t target) {
 
 var errNotAnAmount = errors.New("not an amount")
 
-func (d *decoder) decodeQuantity(node *syntax.Node, t target) {
+func (d *decoder) decodeQuantity(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Scalar || node.Tag == syntax.Bool || node.Tag == syntax.Timestamp {
 		singleItemHint(d.reportWrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node)
 		return
@@ -224,7 +224,7 @@ func leadingDigits(text string) int {
 // leastMemory is the least amount that the rule of a memory field has. Less is a forgotten or mistaken unit.
 const leastMemory = "1Mi"
 
-func (d *decoder) checkNumber(node *syntax.Node, value *resource.Quantity, t target) {
+func (d *decoder) checkNumber(node *syntax.Node, value *resource.Quantity, t decodeTarget) {
 	switch r := t.rule; {
 	case r.minimum != nil && value.Cmp(*r.minimum) < 0:
 		report := d.errorf(diag.OutOfRange, node.At, "`%s` is too small for `%s`: %s", node.Value, t.name, r.boundsText())
@@ -237,7 +237,7 @@ func (d *decoder) checkNumber(node *syntax.Node, value *resource.Quantity, t tar
 }
 
 // decodeFreeForm fills a map whose keys are not ours to judge, such as the values of a chart.
-func (d *decoder) decodeFreeForm(node *syntax.Node, t target) {
+func (d *decoder) decodeFreeForm(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Mapping {
 		d.reportWrongType(node, t, "a mapping")
 		return
@@ -250,7 +250,7 @@ func (d *decoder) decodeFreeForm(node *syntax.Node, t target) {
 }
 
 // rememberBelow notes the places of what a value of a free form holds, by JSON pointers.
-func (d *decoder) rememberBelow(t target, path string, node *syntax.Node) {
+func (d *decoder) rememberBelow(t decodeTarget, path string, node *syntax.Node) {
 	field := t.value.Addr().Interface()
 	note := func(name string, key, value *syntax.Node) {
 		d.entries = append(d.entries, entryPlace{field: field, name: path + "/" + name, key: key.At, value: value.At})

@@ -31,12 +31,12 @@ type decoder struct {
 	fallback syntax.Place
 }
 
-// target is a value to fill: where it is, what it is called in messages, and the rules that hold.
-type target struct {
+// decodeTarget is a value to fill: where it is, what it is called in messages, and the rules that hold.
+type decodeTarget struct {
 	value reflect.Value
 	name  string
 	key   syntax.Place
-	rule  *rule
+	rule  *fieldRule
 }
 
 const documentName = "the document"
@@ -44,7 +44,7 @@ const documentName = "the document"
 var noRule = parseRule("")
 
 func (d *decoder) decodeSpec(node *syntax.Node, spec any) {
-	t := target{value: reflect.ValueOf(spec).Elem(), name: documentName, key: node.At, rule: noRule}
+	t := decodeTarget{value: reflect.ValueOf(spec).Elem(), name: documentName, key: node.At, rule: noRule}
 	d.kind = t.value.Type()
 	d.rememberPlace(t, node.At)
 	d.decodeStruct(node, t)
@@ -66,7 +66,7 @@ func (d *decoder) span(at syntax.Place) source.Span {
 }
 
 // rememberPlace notes where a value is written. What has no address, such as the value of a map, is found through its map.
-func (d *decoder) rememberPlace(t target, value syntax.Place) {
+func (d *decoder) rememberPlace(t decodeTarget, value syntax.Place) {
 	if !t.value.CanAddr() {
 		return
 	}
@@ -87,7 +87,7 @@ var (
 func pointerAs[T any](value reflect.Value) *T { return value.Addr().Interface().(*T) }
 
 // decode fills a target from a node according to its Go type.
-func (d *decoder) decode(node *syntax.Node, t target) {
+func (d *decoder) decode(node *syntax.Node, t decodeTarget) {
 	node = node.Follow()
 	if node.Tag == syntax.Null {
 		d.reportNoValue(t)
@@ -121,12 +121,12 @@ func (d *decoder) decode(node *syntax.Node, t target) {
 	}
 }
 
-func (d *decoder) reportNoValue(t target) {
+func (d *decoder) reportNoValue(t decodeTarget) {
 	d.rememberPlace(t, t.key)
 	if t.rule.required {
 		report := d.errorf(diag.MissingKey, t.key, "`%s` is required and has no value", t.name)
 		if t.value.Kind() == reflect.Struct && t.value.Type() != quantityType && t.value.Type() != intOrStringType {
-			report.Helpf("write its keys below it, indented deeper: %s", quotedNames(structureOf(t.value.Type()).names()))
+			report.Helpf("write its keys below it, indented deeper: %s", quotedNames(structFieldsOf(t.value.Type()).names()))
 		} else {
 			report.Helpf("give it a value")
 		}
@@ -135,7 +135,7 @@ func (d *decoder) reportNoValue(t target) {
 	d.errorf(diag.WrongType, t.key, "`%s` has no value", t.name).Helpf("give it a value, or remove the key")
 }
 
-func (d *decoder) reportWrongType(node *syntax.Node, t target, want string) *diag.Diagnostic {
+func (d *decoder) reportWrongType(node *syntax.Node, t decodeTarget, want string) *diag.Diagnostic {
 	return d.errorf(diag.WrongType, node.At, "`%s` must be %s, not %s", t.name, want, describeNode(node))
 }
 
@@ -145,12 +145,12 @@ type keyAndValue struct {
 }
 
 // decodeStruct fills a struct from a mapping: known keys first, then what is missing.
-func (d *decoder) decodeStruct(node *syntax.Node, t target) {
+func (d *decoder) decodeStruct(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Mapping {
 		d.reportNotMapping(node, t)
 		return
 	}
-	s := structureOf(t.value.Type())
+	s := structFieldsOf(t.value.Type())
 	var room [40]keyAndValue // nearly always enough, and on the stack
 	found := room[:]
 	if len(s.fields) > len(room) {
@@ -158,7 +158,7 @@ func (d *decoder) decodeStruct(node *syntax.Node, t target) {
 	}
 	excused := d.sortEntries(node, s, found)
 	for i, f := range s.fields {
-		inner := target{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule}
+		inner := decodeTarget{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule}
 		switch {
 		case found[i].key != nil:
 			inner.key = found[i].key.At
@@ -175,7 +175,7 @@ func (d *decoder) decodeStruct(node *syntax.Node, t target) {
 
 // sortEntries puts the entries of a mapping in the order of the fields. It reports duplicates, of which the first counts, and unknown
 // keys, and returns the keys that were probably meant by those: they need not be reported as missing.
-func (d *decoder) sortEntries(node *syntax.Node, s *structure, found []keyAndValue) (excused map[string]bool) {
+func (d *decoder) sortEntries(node *syntax.Node, s *structFields, found []keyAndValue) (excused map[string]bool) {
 	var unknown nodesByText
 	for key := node.First; key != nil; key = key.Next.Next {
 		i, known := s.number[key.Value]
@@ -208,7 +208,7 @@ func (d *decoder) reportDuplicateKey(key, first *syntax.Node) {
 		Also(d.span(first.At), "first here").Helpf("remove one")
 }
 
-func (d *decoder) reportUnknownKeys(keys []*syntax.Node, s *structure, open []string) (excused map[string]bool) {
+func (d *decoder) reportUnknownKeys(keys []*syntax.Node, s *structFields, open []string) (excused map[string]bool) {
 	excused = map[string]bool{}
 	around := "" // the key before without value, whose own keys follow in its column
 	for i, key := range keys {
@@ -297,7 +297,7 @@ func (d *decoder) mappingKeys(node *syntax.Node) []*syntax.Node {
 	return keys.order
 }
 
-func (d *decoder) reportMissingKey(t target, f field) {
+func (d *decoder) reportMissingKey(t decodeTarget, f structField) {
 	owner := "`" + t.name + "`"
 	if t.name == documentName {
 		owner = t.name
@@ -309,7 +309,7 @@ func (d *decoder) reportMissingKey(t target, f field) {
 }
 
 // setDefaults sets the defaults of a field that was not written, and of all fields below it.
-func (d *decoder) setDefaults(t target) {
+func (d *decoder) setDefaults(t decodeTarget) {
 	if t.rule.def == nil && t.value.CanAddr() {
 		d.places = append(d.places, fieldPlace{t.value.Addr().Interface(), fieldSpans{absent: true, key: t.key}})
 	}
@@ -320,13 +320,13 @@ func (d *decoder) setDefaults(t target) {
 		d.decode(t.rule.def, t)
 		d.fallback = around
 	case t.value.Kind() == reflect.Struct && t.value.Type() != quantityType && t.value.Type() != intOrStringType:
-		for _, f := range structureOf(t.value.Type()).fields {
-			d.setDefaults(target{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule})
+		for _, f := range structFieldsOf(t.value.Type()).fields {
+			d.setDefaults(decodeTarget{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule})
 		}
 	}
 }
 
-func (d *decoder) decodeSlice(node *syntax.Node, t target) {
+func (d *decoder) decodeSlice(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Sequence {
 		d.reportNotList(node, t)
 		return
@@ -338,7 +338,7 @@ func (d *decoder) decodeSlice(node *syntax.Node, t target) {
 	t.value.Set(reflect.MakeSlice(t.value.Type(), count, count))
 	i := 0
 	for child := node.First; child != nil; child = child.Next {
-		d.decode(child, target{value: t.value.Index(i), name: t.name, key: child.At, rule: t.rule.item})
+		d.decode(child, decodeTarget{value: t.value.Index(i), name: t.name, key: child.At, rule: t.rule.item})
 		i++
 	}
 	if t.rule.unique {
@@ -347,7 +347,7 @@ func (d *decoder) decodeSlice(node *syntax.Node, t target) {
 }
 
 // reportDuplicateItems reports items that are there twice.
-func (d *decoder) reportDuplicateItems(node *syntax.Node, t target) {
+func (d *decoder) reportDuplicateItems(node *syntax.Node, t decodeTarget) {
 	var items nodesByText
 	for child := node.First; child != nil; child = child.Next {
 		item := child.Follow()
@@ -362,7 +362,7 @@ func (d *decoder) reportDuplicateItems(node *syntax.Node, t target) {
 }
 
 // decodeStringMap fills a map with string keys.
-func (d *decoder) decodeStringMap(node *syntax.Node, t target) {
+func (d *decoder) decodeStringMap(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Mapping {
 		d.reportWrongType(node, t, "a mapping")
 		return
@@ -377,18 +377,18 @@ func (d *decoder) decodeStringMap(node *syntax.Node, t target) {
 		if key.Value == "" {
 			d.errorf(diag.BadFormat, key.At, "a key of `%s` must not be empty", t.name)
 		} else {
-			d.checkText(key.At, key.Value, target{name: t.name, rule: t.rule.key})
+			d.checkText(key.At, key.Value, decodeTarget{name: t.name, rule: t.rule.key})
 		}
 		value := reflect.New(kind.Elem()).Elem()
 		remembered := len(d.places)
-		d.decode(key.Next, target{value: value, name: key.Value, key: key.At, rule: t.rule.entry})
+		d.decode(key.Next, decodeTarget{value: value, name: key.Value, key: key.At, rule: t.rule.entry})
 		d.places = d.places[:remembered] // the value moves into the map
 		d.rememberEntry(t, key)
 		t.value.SetMapIndex(reflect.ValueOf(key.Value).Convert(kind.Key()), value)
 	}
 }
 
-func (d *decoder) rememberEntry(t target, key *syntax.Node) {
+func (d *decoder) rememberEntry(t decodeTarget, key *syntax.Node) {
 	d.entries = append(d.entries, entryPlace{field: t.value.Addr().Interface(), name: key.Value, key: key.At, value: key.Next.At})
 }
 

@@ -29,13 +29,13 @@ type Rule struct {
 // Fields returns the keys of a struct, those of embedded structs included, in the order of their declaration.
 func Fields(t reflect.Type) []Field {
 	var fields []Field
-	for _, f := range structureOf(t).fields {
+	for _, f := range structFieldsOf(t).fields {
 		fields = append(fields, Field{Key: f.name, Go: t.FieldByIndex(f.index), Rule: describeRule(f.rule)})
 	}
 	return fields
 }
 
-func describeRule(r *rule) Rule {
+func describeRule(r *fieldRule) Rule {
 	described := Rule{
 		Required: r.required, UniqueItems: r.unique, Enum: r.enum, Minimum: r.least, Maximum: r.most,
 		MinItems: r.minItems, Format: r.format, KeyFormat: r.key.format, ValueFormat: r.entry.format,

@@ -12,8 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 )
 
-// rule is the parsed `jsonschema` tag of a field; package v1alpha1 lists the words.
-type rule struct {
+// fieldRule is the parsed `jsonschema` tag of a field; package v1alpha1 lists the words.
+type fieldRule struct {
 	required, unique bool
 	enum             []string
 	def              *syntax.Node
@@ -23,21 +23,21 @@ type rule struct {
 	minItems    int
 	format      string
 	// item is the rule for the items of a list, which must not be empty; key and entry are those of a map.
-	item, key, entry *rule
+	item, key, entry *fieldRule
 }
 
-// field is one key of a struct.
-type field struct {
+// structField is one key of a struct.
+type structField struct {
 	name  string
 	index []int
 	of    reflect.Type
-	rule  *rule
+	rule  *fieldRule
 }
 
-// structure is what decoding needs to know about a struct.
-type structure struct {
+// structFields is what decoding needs to know about a struct.
+type structFields struct {
 	// fields are those of embedded structs included, in the order of their declaration.
-	fields []field
+	fields []structField
 	// number is the position of a key in fields.
 	number map[string]int
 }
@@ -45,24 +45,24 @@ type structure struct {
 // structures holds one *structure per type: tags are parsed once, and only those of types that occur.
 var structures sync.Map
 
-func structureOf(t reflect.Type) *structure {
+func structFieldsOf(t reflect.Type) *structFields {
 	if known, found := structures.Load(t); found {
-		return known.(*structure)
+		return known.(*structFields)
 	}
-	made := &structure{number: map[string]int{}}
+	made := &structFields{number: map[string]int{}}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || name == "" {
 			continue
 		}
 		made.number[name] = len(made.fields)
-		made.fields = append(made.fields, field{name: name, index: f.Index, of: f.Type, rule: parseRule(f.Tag.Get("jsonschema"))})
+		made.fields = append(made.fields, structField{name: name, index: f.Index, of: f.Type, rule: parseRule(f.Tag.Get("jsonschema"))})
 	}
 	known, _ := structures.LoadOrStore(t, made)
-	return known.(*structure)
+	return known.(*structFields)
 }
 
-func (s *structure) names() []string {
+func (s *structFields) names() []string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
 		names[i] = f.name
@@ -70,8 +70,8 @@ func (s *structure) names() []string {
 	return names
 }
 
-func parseRule(tag string) *rule {
-	r := &rule{}
+func parseRule(tag string) *fieldRule {
+	r := &fieldRule{}
 	for _, word := range strings.Split(tag, ",") {
 		name, value, _ := strings.Cut(word, "=")
 		switch name {
@@ -103,13 +103,13 @@ func parseBound(value string) *resource.Quantity {
 }
 
 // deriveItemRules sets the rules of what is inside. A format of a map is about its keys, unless it is one of mapFormats.
-func (r *rule) deriveItemRules() {
+func (r *fieldRule) deriveItemRules() {
 	inner := *r
 	inner.required, inner.def, inner.unique, inner.minItems = false, nil, false, 0
 	entry, item := inner, inner
 	item.required = true
 	r.item = &item
-	r.key, r.entry = &rule{format: r.format}, &entry
+	r.key, r.entry = &fieldRule{format: r.format}, &entry
 	entry.format = ""
 	if both, found := mapFormats[r.format]; found {
 		r.key.format, entry.format = both.key, both.value
@@ -122,14 +122,16 @@ var mapFormats = map[string]struct{ key, value string }{
 	"sha256":      {"image", "sha256"},
 }
 
-func (r *rule) allows(word string) bool { return len(r.enum) == 0 || slices.Contains(r.enum, word) }
+func (r *fieldRule) allows(word string) bool {
+	return len(r.enum) == 0 || slices.Contains(r.enum, word)
+}
 
 // allowsEmptyString reports whether the empty string is a value that the rule allows, as the published schemas have it.
-func (r *rule) allowsEmptyString() bool {
+func (r *fieldRule) allowsEmptyString() bool {
 	return r.allows("") && (r.format == "" || formats[r.format].valid(""))
 }
 
-func (r *rule) boundsText() string {
+func (r *fieldRule) boundsText() string {
 	if r.most == "" {
 		return "at least " + r.least + " is allowed"
 	}

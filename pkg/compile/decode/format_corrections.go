@@ -19,9 +19,9 @@ import (
 )
 
 // reportBadFormat reports text that has not the form of its field, with what was meant where that can be computed.
-func (d *decoder) reportBadFormat(at syntax.Place, text string, t target) {
+func (d *decoder) reportBadFormat(at syntax.Place, text string, t decodeTarget) {
 	format := t.rule.format
-	report := d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", shortened(text), t.name, formats[format].allowed)
+	report := d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", shortenQuoted(text), t.name, formats[format].allowed)
 	if what := firstLookalike(text); what != "" {
 		report.Notef("%s", what)
 	} else if what := wrongCharacter(format, text); what != "" {

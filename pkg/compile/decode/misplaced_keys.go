@@ -100,7 +100,7 @@ func (d *decoder) hintWhereKeyBelongs(report *diag.Diagnostic, key string, where
 }
 
 // isIndentedTooDeep reports whether a key that is missing in a mapping is in one of its values, where it is unknown: it is indented too deep.
-func isIndentedTooDeep(node *syntax.Node, s *structure, missing string) bool {
+func isIndentedTooDeep(node *syntax.Node, s *structFields, missing string) bool {
 	for key := node.First; key != nil; key = key.Next.Next {
 		i, known := s.number[key.Value]
 		if !known || key.Next.Follow().Get(missing) == nil {
@@ -113,7 +113,7 @@ func isIndentedTooDeep(node *syntax.Node, s *structure, missing string) bool {
 		if t.Kind() != reflect.Struct || t == quantityType || t == intOrStringType {
 			continue
 		}
-		if _, takes := structureOf(t).number[missing]; !takes {
+		if _, takes := structFieldsOf(t).number[missing]; !takes {
 			return true
 		}
 	}
@@ -159,7 +159,7 @@ func pathsWithKey(kind reflect.Type, key string) []string {
 }
 
 // reportNotList reports a value where a list is wanted.
-func (d *decoder) reportNotList(node *syntax.Node, t target) {
+func (d *decoder) reportNotList(node *syntax.Node, t decodeTarget) {
 	report := d.reportWrongType(node, t, "a list")
 	item := t.value.Type().Elem()
 	for item.Kind() == reflect.Pointer {
@@ -169,14 +169,14 @@ func (d *decoder) reportNotList(node *syntax.Node, t target) {
 	case node.Kind == syntax.Scalar && item.Kind() == reflect.String && node.Tag != syntax.Null:
 		words := strings.FieldsFunc(node.Value, func(r rune) bool { return r == ',' || r == ' ' })
 		if len(words) > 0 {
-			report.Helpf("write `[%s]`, or each item in a line of its own, with `- ` before it", shortened(strings.Join(words, ", ")))
+			report.Helpf("write `[%s]`, or each item in a line of its own, with `- ` before it", shortenQuoted(strings.Join(words, ", ")))
 		}
 	case node.Kind == syntax.Mapping && item.Kind() == reflect.String && node.First != nil && hasOnlyKeys(node):
 		var names []string
 		for _, key := range d.uniqueKeys(node) {
 			names = append(names, key.Value)
 		}
-		report.Helpf("write `[%s]`: braces are for keys with values", shortened(strings.Join(names, ", ")))
+		report.Helpf("write `[%s]`: braces are for keys with values", shortenQuoted(strings.Join(names, ", ")))
 	case node.Kind == syntax.Mapping && item.Kind() == reflect.Struct:
 		report.Helpf("write `- ` before the first key of each item, and indent the others as deep as that key")
 	default:
@@ -195,9 +195,9 @@ func hasOnlyKeys(node *syntax.Node) bool {
 }
 
 // reportNotMapping reports a value where keys are wanted.
-func (d *decoder) reportNotMapping(node *syntax.Node, t target) {
+func (d *decoder) reportNotMapping(node *syntax.Node, t decodeTarget) {
 	report := d.reportWrongType(node, t, "a mapping")
-	names := structureOf(t.value.Type()).names()
+	names := structFieldsOf(t.value.Type()).names()
 	if node.Kind == syntax.Sequence && node.First != nil && node.First.Follow().Kind == syntax.Mapping {
 		report.Helpf("remove the `- `: `%s` is there once, and has keys", t.name)
 		return

@@ -59,7 +59,7 @@ func unreadSpec(file *source.File, kind, name string, at syntax.Place) *Document
 	field.SetString(name)
 	d := decoder{file: file}
 	if at.Line > 0 {
-		d.rememberPlace(target{value: field, key: at}, at)
+		d.rememberPlace(decodeTarget{value: field, key: at}, at)
 	}
 	return &Document{Spec: spec, File: file, Unread: true, places: indexFields(d.places)}
 }

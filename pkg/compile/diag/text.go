@@ -106,17 +106,17 @@ func secretLines(items []*Diagnostic) map[fileLine]bool {
 	return lines
 }
 
-func (page *textPrinter) snippet(arrow string, span source.Span, label, colour string) snippet {
-	return snippet{arrow, span, page.places.PlaceOf(span), label, colour, page.secrets[fileLine{span.File, span.Line}]}
+func (page *textPrinter) newSnippet(arrow string, span source.Span, label, colour string) lineSnippet {
+	return lineSnippet{arrow, span, page.places.PlaceOf(span), label, colour, page.secrets[fileLine{span.File, span.Line}]}
 }
 
 func (page *textPrinter) writeDiagnostic(b *strings.Builder, d *Diagnostic) {
 	p, colour := page.palette, page.palette.severityColour(d)
 	fmt.Fprintf(b, "%s%s[%s]%s: %s\n", colour, d.severityWord(), d.Code, p.Reset, escapeInvisible(d.Message))
-	snippets := []snippet{page.snippet("-->", d.Span, "", colour)}
+	snippets := []lineSnippet{page.newSnippet("-->", d.Span, "", colour)}
 	last := snippets[0].place.Line
 	for _, r := range d.Related {
-		snippets = append(snippets, page.snippet(":::", r.Span, r.Message, p.Place))
+		snippets = append(snippets, page.newSnippet(":::", r.Span, r.Message, p.Place))
 		last = max(last, snippets[len(snippets)-1].place.Line)
 	}
 	gutter := strings.Repeat(" ", len(fmt.Sprint(last)))
@@ -134,8 +134,8 @@ func (page *textPrinter) writeDiagnostic(b *strings.Builder, d *Diagnostic) {
 	}
 }
 
-// snippet is a line of a file with carets under a token.
-type snippet struct {
+// lineSnippet is a line of a file with carets under a token.
+type lineSnippet struct {
 	arrow         string
 	span          source.Span
 	place         Place
@@ -143,7 +143,7 @@ type snippet struct {
 	secret        bool
 }
 
-func (s snippet) write(b *strings.Builder, gutter string, p Palette) {
+func (s lineSnippet) write(b *strings.Builder, gutter string, p Palette) {
 	switch {
 	case s.span.IsZero():
 		return
@@ -167,7 +167,7 @@ func (s snippet) write(b *strings.Builder, gutter string, p Palette) {
 const maxExcerpt = 400
 
 // excerpt returns the line around the token; of a very long line the part around it, with dots where it is cut.
-func (s snippet) excerpt() (before, token, after string) {
+func (s lineSnippet) excerpt() (before, token, after string) {
 	line := []rune(s.span.File.Line(s.place.Line))
 	start, end := s.place.Column-1, s.place.EndColumn-1
 	if len(line) <= maxExcerpt {

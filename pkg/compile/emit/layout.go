@@ -77,16 +77,16 @@ func Kustomizations(cluster string, entries []KustomizationEntry, apart string) 
 	var files []File
 	var top []KustomizationEntry
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		files = append(files, kustomization(path.Join(cluster, folder), folders[folder]))
+		files = append(files, newKustomization(path.Join(cluster, folder), folders[folder]))
 		if folder != apart {
 			top = append(top, KustomizationEntry{Name: folder})
 		}
 	}
-	return append(files, kustomization(cluster, top))
+	return append(files, newKustomization(cluster, top))
 }
 
-// kustomization lists resources in the order in which they can be applied: a file with namespaces before one with what is in them.
-func kustomization(folder string, entries []KustomizationEntry) File {
+// newKustomization lists resources in the order in which they can be applied: a file with namespaces before one with what is in them.
+func newKustomization(folder string, entries []KustomizationEntry) File {
 	slices.SortFunc(entries, func(a, b KustomizationEntry) int {
 		// A folder comes after those in it: `~` is above all that names hold.
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Name+"/~", b.Name+"/~"))

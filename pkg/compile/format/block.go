@@ -61,18 +61,18 @@ func (b *blockBuilder) buildRoot(node *yaml.Node) (*block, error) {
 func (b *blockBuilder) refuseUnusedYAML(node *yaml.Node, depth int) error {
 	switch {
 	case depth > maxDepth:
-		return refuse(b.text.file, node, "values are nested more than %d deep", maxDepth)
+		return refusalOf(b.text.file, node, "values are nested more than %d deep", maxDepth)
 	case depth == 0 && node.Anchor != "":
-		return refuse(b.text.file, node, "a document cannot have an anchor")
+		return refusalOf(b.text.file, node, "a document cannot have an anchor")
 	case node.Style&yaml.TaggedStyle != 0:
-		return refuse(b.text.file, node, "the tag `%s` is not used in specs: remove it", node.ShortTag())
+		return refusalOf(b.text.file, node, "the tag `%s` is not used in specs: remove it", node.ShortTag())
 	case node.Kind == yaml.AliasNode:
 		b.anchored = true
 		return nil
 	}
 	for i, child := range node.Content {
 		if node.Kind == yaml.MappingNode && i%2 == 0 && (child.Kind != yaml.ScalarNode || child.Anchor != "") {
-			return refuse(b.text.file, child, "a key must be a string")
+			return refusalOf(b.text.file, child, "a key must be a string")
 		}
 		if err := b.refuseUnusedYAML(child, depth+1); err != nil {
 			return err

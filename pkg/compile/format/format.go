@@ -37,7 +37,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.At.String() + ": " + r.Message }
 
-func refuse(file *source.File, node *yaml.Node, message string, args ...any) error {
+func refusalOf(file *source.File, node *yaml.Node, message string, args ...any) error {
 	return &Refusal{At: syntax.PlaceOf(file, node).In(file), Message: fmt.Sprintf(message, args...)}
 }
 
@@ -138,7 +138,7 @@ func parseDocuments(file *source.File) ([]*yaml.Node, error) {
 		if root := document.Content[0]; root.Kind == yaml.MappingNode {
 			documents = append(documents, root)
 		} else if root.ShortTag() != "!!null" {
-			return nil, refuse(file, root, "a document must be a mapping")
+			return nil, refusalOf(file, root, "a document must be a mapping")
 		}
 		if len(documents) > syntax.MaxDocuments {
 			return nil, syntax.ErrTooMany

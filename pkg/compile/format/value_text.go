@@ -72,7 +72,7 @@ func scalarText(node *yaml.Node, template string, pick func(*syntax.Node) *synta
 	if isPlain && readsAsString(fmt.Sprintf(template, node.Value), pick, node.Value) {
 		return node.Value
 	}
-	return quote(node.Value)
+	return quoteText(node.Value)
 }
 
 // readsAsString reports whether text has a plain string at a place.
@@ -101,8 +101,8 @@ func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(c rune) bool { return !unicode.IsPrint(c) })
 }
 
-// quote returns text in quotes: single ones where that saves escapes.
-func quote(text string) string {
+// quoteText returns text in quotes: single ones where that saves escapes.
+func quoteText(text string) string {
 	if isPrintable(text) && strings.ContainsAny(text, `"\`) {
 		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	}

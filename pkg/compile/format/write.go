@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// writer writes lines.
-type writer struct {
+// blockWriter writes lines.
+type blockWriter struct {
 	out bytes.Buffer
 	// pending is the dash of a list item that waits for the first line of its mapping.
 	pending string
@@ -18,7 +18,7 @@ type writer struct {
 }
 
 func writeBlocks(roots []*block) []byte {
-	w := &writer{}
+	w := &blockWriter{}
 	for i, root := range roots {
 		if i > 0 {
 			w.writeLine(0, "---")
@@ -36,7 +36,7 @@ func writeBlocks(roots []*block) []byte {
 }
 
 // writeLine writes a line, behind a blank one where that is due.
-func (w *writer) writeLine(indent int, text string) {
+func (w *blockWriter) writeLine(indent int, text string) {
 	if w.blank && !w.fresh {
 		w.out.WriteByte('\n')
 	}
@@ -52,7 +52,7 @@ func (w *writer) writeLine(indent int, text string) {
 }
 
 // writeComments writes comments and blank lines.
-func (w *writer) writeComments(lines []string, indent int) {
+func (w *blockWriter) writeComments(lines []string, indent int) {
 	for _, line := range lines {
 		if line == "" {
 			w.blank = true
@@ -63,7 +63,7 @@ func (w *writer) writeComments(lines []string, indent int) {
 }
 
 // writeBlock writes entries. The comments above an entry that was announced are already written.
-func (w *writer) writeBlock(b *block, indent int, announced *entry) {
+func (w *blockWriter) writeBlock(b *block, indent int, announced *entry) {
 	for i, e := range b.entries {
 		if i == 0 && b.parent != nil && announced == nil {
 			w.fresh = true
@@ -76,7 +76,7 @@ func (w *writer) writeBlock(b *block, indent int, announced *entry) {
 	w.writeComments(b.foot, indent)
 }
 
-func (w *writer) writeEntry(e *entry, indent int) {
+func (w *blockWriter) writeEntry(e *entry, indent int) {
 	if e.key == nil {
 		w.writeItem(e, indent)
 		return
@@ -91,7 +91,7 @@ func (w *writer) writeEntry(e *entry, indent int) {
 }
 
 // writeItem writes an item of a list. A mapping begins beside the dash, unless an anchor stands there.
-func (w *writer) writeItem(e *entry, indent int) {
+func (w *blockWriter) writeItem(e *entry, indent int) {
 	switch {
 	case e.inner == nil:
 		w.writeValue(e, "-", indent)
@@ -122,7 +122,7 @@ func commentsAbove(e *entry) []string {
 }
 
 // writeValue writes an entry that is one line, or a block scalar.
-func (w *writer) writeValue(e *entry, prefix string, indent int) {
+func (w *blockWriter) writeValue(e *entry, prefix string, indent int) {
 	header, body := valueText(e.value)
 	if header != "" {
 		header = " " + header

@@ -27,7 +27,7 @@ func (InProcessEvaluator) Open(root fs.FS) FunctionCaller {
 }
 
 type inProcessCaller struct {
-	*session
+	*vmSession
 	root fs.FS
 }
 
@@ -48,7 +48,7 @@ const caller = "local f = import %s; if std.isFunction(f) && std.length(f) == 1 
 	"'the file must hold a function of one argument, as `function(object) object { … }`'"
 
 // callFunction calls the function in a file that was added.
-func (s *session) callFunction(name, argument string) Result {
+func (s *vmSession) callFunction(name, argument string) Result {
 	if _, _, err := s.vm.ImportAST("", name); err != nil {
 		return Result{Err: explainError(name, err)}
 	}

@@ -16,28 +16,28 @@ import (
 	"github.com/google/go-jsonnet/formatter"
 )
 
-// session evaluates programs with one virtual machine, so that what they share is read and evaluated once.
-type session struct {
+// vmSession evaluates programs with one virtual machine, so that what they share is read and evaluated once.
+type vmSession struct {
 	vm *gojsonnet.VM
-	*importer
+	*cachingImporter
 }
 
-func newSession(open func(name string) ([]byte, error)) *session {
-	s := &session{vm: gojsonnet.MakeVM(), importer: &importer{open: open, contents: map[string]gojsonnet.Contents{}}}
+func newSession(open func(name string) ([]byte, error)) *vmSession {
+	s := &vmSession{vm: gojsonnet.MakeVM(), cachingImporter: &cachingImporter{open: open, contents: map[string]gojsonnet.Contents{}}}
 	s.vm.MaxStack = MaxStack
-	s.vm.Importer(s.importer)
+	s.vm.Importer(s.cachingImporter)
 	s.vm.SetTraceOut(io.Discard)
 	return s
 }
 
-// importer gives files to the virtual machine, each once.
-type importer struct {
+// cachingImporter gives files to the virtual machine, each once.
+type cachingImporter struct {
 	open     func(name string) ([]byte, error)
 	contents map[string]gojsonnet.Contents
 }
 
 // Import implements gojsonnet.Importer.
-func (i *importer) Import(from, imported string) (gojsonnet.Contents, string, error) {
+func (i *cachingImporter) Import(from, imported string) (gojsonnet.Contents, string, error) {
 	if from == "" { // a program
 		return i.contents[imported], imported, nil
 	}
@@ -57,14 +57,14 @@ func (i *importer) Import(from, imported string) (gojsonnet.Contents, string, er
 }
 
 // addProgram makes the content of a program known.
-func (i *importer) addProgram(name string, data []byte) {
+func (i *cachingImporter) addProgram(name string, data []byte) {
 	if _, found := i.contents[name]; !found {
 		i.contents[name] = gojsonnet.MakeContentsRaw(bytes.TrimPrefix(data, []byte("\ufeff")))
 	}
 }
 
 // evaluate evaluates a program that was added.
-func (s *session) evaluate(name string) Result {
+func (s *vmSession) evaluate(name string) Result {
 	node, _, err := s.vm.ImportAST("", name)
 	if err != nil {
 		return Result{Err: explainError(name, err)}
@@ -102,7 +102,7 @@ func splitDocuments(output string) []Document {
 }
 
 // literals returns where the program writes its value.
-func (s *session) literals(name string) map[string]Literal {
+func (s *vmSession) literals(name string) map[string]Literal {
 	raw, _, err := formatter.SnippetToRawAST(name, s.contents[name].String())
 	if err != nil {
 		return nil // it was parsed before

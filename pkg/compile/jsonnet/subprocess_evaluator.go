@@ -44,8 +44,8 @@ type workerClient struct {
 	worker subprocess.Worker
 }
 
-// request is what the parent writes: a program to evaluate or to call, or the answer to a question.
-type request struct {
+// workerRequest is what the parent writes: a program to evaluate or to call, or the answer to a question.
+type workerRequest struct {
 	Program string `json:",omitempty"`
 	// Argument is in JSON what the program, a function, is called with; empty for one that is a value.
 	Argument string `json:",omitempty"`
@@ -53,8 +53,8 @@ type request struct {
 	Failed   string `json:",omitempty"`
 }
 
-// reply is what the process writes: a question for an import, or a result.
-type reply struct {
+// workerReply is what the process writes: a question for an import, or a result.
+type workerReply struct {
 	Import string  `json:",omitempty"`
 	Result *Result `json:",omitempty"`
 }
@@ -62,7 +62,7 @@ type reply struct {
 // Call implements FunctionCaller; without an argument it evaluates the program.
 func (p *workerClient) Call(file *source.File, argument string) (result Result) {
 	err := p.worker.Do(func(line subprocess.JSONPipe) (err error) {
-		result, err = p.evaluateInWorker(line, request{Program: file.Path, Data: file.Data, Argument: argument})
+		result, err = p.evaluateInWorker(line, workerRequest{Program: file.Path, Data: file.Data, Argument: argument})
 		return err
 	})
 	if err != nil {
@@ -88,9 +88,9 @@ func (p *workerClient) failureOf(file *source.File, err error) *Error {
 }
 
 // evaluateInWorker sends a program and answers the questions about its imports. An error is that of the process.
-func (p *workerClient) evaluateInWorker(line subprocess.JSONPipe, question request) (Result, error) {
+func (p *workerClient) evaluateInWorker(line subprocess.JSONPipe, question workerRequest) (Result, error) {
 	for {
-		var r reply
+		var r workerReply
 		if err := line.Ask(question, &r); err != nil {
 			return Result{}, err
 		}
@@ -102,19 +102,19 @@ func (p *workerClient) evaluateInWorker(line subprocess.JSONPipe, question reque
 }
 
 // answerImport reads an import. The name is checked here too, since the process is not trusted.
-func (p *workerClient) answerImport(name string) request {
+func (p *workerClient) answerImport(name string) workerRequest {
 	name, err := resolveImport("", name)
 	if err != nil {
-		return request{Failed: err.Error()}
+		return workerRequest{Failed: err.Error()}
 	}
 	data, err := readImport(p.root, name)
 	if err != nil {
-		return request{Failed: err.Error()}
+		return workerRequest{Failed: err.Error()}
 	}
-	return request{Data: data}
+	return workerRequest{Data: data}
 }
 
-func (s *session) runRequest(program request) Result {
+func (s *vmSession) runRequest(program workerRequest) Result {
 	if program.Argument != "" {
 		return s.callFunction(program.Program, program.Argument)
 	}
@@ -125,8 +125,8 @@ func (s *session) runRequest(program request) Result {
 func Serve(r io.Reader, w io.Writer) error {
 	encoder, decoder := json.NewEncoder(w), json.NewDecoder(r)
 	s := newSession(func(name string) ([]byte, error) {
-		var answer request
-		if err := errors.Join(encoder.Encode(reply{Import: name}), decoder.Decode(&answer)); err != nil {
+		var answer workerRequest
+		if err := errors.Join(encoder.Encode(workerReply{Import: name}), decoder.Decode(&answer)); err != nil {
 			return nil, err
 		}
 		if answer.Failed != "" {
@@ -135,7 +135,7 @@ func Serve(r io.Reader, w io.Writer) error {
 		return answer.Data, nil
 	})
 	for {
-		var program request
+		var program workerRequest
 		if err := decoder.Decode(&program); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
@@ -143,7 +143,7 @@ func Serve(r io.Reader, w io.Writer) error {
 		}
 		s.addProgram(program.Program, program.Data)
 		result := s.runRequest(program)
-		if err := encoder.Encode(reply{Result: &result}); err != nil {
+		if err := encoder.Encode(workerReply{Result: &result}); err != nil {
 			return fmt.Errorf("write a result: %w", err)
 		}
 	}

@@ -105,9 +105,9 @@ func matchCondition(name, expression string) object.Node {
 	return object.Map("", object.Text("name", name, nil), object.Text("expression", expression, expressionRule))
 }
 
-// validation refuses a request for which the CEL expression is false, with a message whose parts in braces are CEL expressions too.
+// celValidation refuses a request for which the CEL expression is false, with a message whose parts in braces are CEL expressions too.
 // The API server evaluates the message of a request that passes as well. The summary stands in should a message fail.
-func validation(expression, summary, message string) object.Node {
+func celValidation(expression, summary, message string) object.Node {
 	return object.Map("",
 		object.Text("expression", expression, expressionRule),
 		object.Text("message", summary, messageRule),

@@ -19,7 +19,7 @@ func affinityPolicy() admissionPolicy {
 			celVariable("affinity", `dyn(object.spec).?affinity.orValue({})`),
 			celVariable("foreignTerms", affinityTerms(`variables.affinity`)+`.exists(t, t.?namespaces.orValue([]).size() > 0 || has(t.namespaceSelector))`),
 		},
-		validations: []object.Node{validation("!variables.foreignTerms",
+		validations: []object.Node{celValidation("!variables.foreignTerms",
 			"the pod has affinity to pods of other namespaces",
 			"the pod sets namespaces or namespaceSelector in podAffinity or podAntiAffinity, and would keep pods of other namespaces off its machine: remove them; JobSet's annotation alpha.jobset.sigs.k8s.io/exclusive-topology sets them too")},
 		namespaces: labelExistsSelector("namespaceSelector", mpi.TenantLabel),

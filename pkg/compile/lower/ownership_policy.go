@@ -30,7 +30,7 @@ func ownershipPolicy() admissionPolicy {
 			matchCondition("people", people),
 			matchCondition("not-the-platform-team", "!"+mayChangePolicies),
 		},
-		validations: []object.Node{validation("false",
+		validations: []object.Node{celValidation("false",
 			"the object is compiled from a repository: change the spec there",
 			"{request.userInfo.username} may not {request.operation == 'DELETE' ? 'delete' : 'change'} {request.kind.kind} `{request.name}`, which is compiled"+
 				" (label "+managedByLabel+"="+managedBy+"): change its spec in the repository of the platform, or ask the platform team")},
@@ -46,7 +46,7 @@ func tenantLabelPolicy() admissionPolicy {
 		name:     tenantLabelPolicyName,
 		rules:    []object.Node{requestKind("", "v1", "namespaces", "UPDATE")},
 		selector: labelExistsSelector("objectSelector", mpi.TenantLabel),
-		validations: []object.Node{validation(before+" == '' || "+before+" == "+after,
+		validations: []object.Node{celValidation(before+" == '' || "+before+" == "+after,
 			"the label "+mpi.TenantLabel+" of a namespace cannot change",
 			"the label "+mpi.TenantLabel+" of namespace `{request.name}` is `{"+before+"}` and cannot become `{"+after+"}`:"+
 				" its jobs, volumes and secrets would go to another team; delete the namespace, and it is made again for the other tenant")},

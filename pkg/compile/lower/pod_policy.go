@@ -115,42 +115,42 @@ func celStrings(values []string) string {
 
 // noContainersValidation refuses pods with containers in a list, for a reason and with a remedy.
 func noContainersValidation(list, reason, remedy string) object.Node {
-	return validation("variables."+list+" == ''", "containers "+reason, "container {variables."+list+"} "+reason+": "+remedy)
+	return celValidation("variables."+list+" == ''", "containers "+reason, "container {variables."+list+"} "+reason+": "+remedy)
 }
 
 func podValidations(minor int) []object.Node {
 	const leaveOut = "leave it out"
 	validations := []object.Node{
 		noContainersValidation("appArmor", "sets an AppArmor profile that is not RuntimeDefault or Localhost", leaveOut),
-		validation(`variables.security.?appArmorProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost'] && !object.metadata.?annotations.orValue({}).exists(k,
+		celValidation(`variables.security.?appArmorProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost'] && !object.metadata.?annotations.orValue({}).exists(k,
   k.startsWith('container.apparmor.security.beta.kubernetes.io/') && !(object.metadata.annotations[k] in ['', 'runtime/default'] || object.metadata.annotations[k].startsWith('localhost/')))`,
 			"the pod sets an AppArmor profile that is not RuntimeDefault or Localhost",
 			"the pod sets an AppArmor profile that is not RuntimeDefault or Localhost: "+leaveOut),
 		noContainersValidation("kept", "keeps capabilities", "set securityContext.capabilities.drop to [ALL]"),
 		noContainersValidation("added", "adds capabilities", "remove capabilities.add; NET_BIND_SERVICE is allowed, and IPC_LOCK for pods of runtimes that pin memory (service account "+rdmaAccount+")"),
 		noContainersValidation("escalating", "may escalate privileges", "set securityContext.allowPrivilegeEscalation to false"),
-		validation(`!variables.spec.?hostNetwork.orValue(false) && !variables.spec.?hostPID.orValue(false) && !variables.spec.?hostIPC.orValue(false)`,
+		celValidation(`!variables.spec.?hostNetwork.orValue(false) && !variables.spec.?hostPID.orValue(false) && !variables.spec.?hostIPC.orValue(false)`,
 			"the pod uses namespaces of its machine", "the pod uses namespaces of its machine (hostNetwork, hostPID or hostIPC): remove them"),
 		noContainersValidation("hostPorts", "uses hostPort", "remove it; pods of a job reach each other without"),
 		noContainersValidation("privileged", "is privileged", "remove securityContext.privileged"),
 		noContainersValidation("procMounts", "sets procMount", leaveOut),
 		noContainersValidation("mayBeRoot", "may run as root", "set securityContext.runAsNonRoot to true in the pod or the container"),
-		validation(`variables.inUserNamespace || variables.security.?runAsNonRoot.orValue(true)`,
+		celValidation(`variables.inUserNamespace || variables.security.?runAsNonRoot.orValue(true)`,
 			"the pod sets runAsNonRoot to false", "the pod sets securityContext.runAsNonRoot to false: set it to true"),
 		noContainersValidation("root", "sets runAsUser to 0", "choose another user, or leave it out"),
-		validation(`variables.inUserNamespace || variables.security.?runAsUser.orValue(1) != 0`,
+		celValidation(`variables.inUserNamespace || variables.security.?runAsUser.orValue(1) != 0`,
 			"the pod sets runAsUser to 0", "the pod sets securityContext.runAsUser to 0: choose another user, or leave it out"),
 		noContainersValidation("seccomp", "has no seccomp profile", "set securityContext.seccompProfile.type to RuntimeDefault in the pod or the container"),
-		validation(`variables.windows || variables.security.?seccompProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost']`,
+		celValidation(`variables.windows || variables.security.?seccompProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost']`,
 			"the pod switches seccomp off", "the pod sets a seccomp profile that is not RuntimeDefault or Localhost: set securityContext.seccompProfile.type to RuntimeDefault"),
 		noContainersValidation("seLinux", "sets SELinux options that are not allowed", leaveOut),
-		validation(`!(`+badSELinux(`variables.security`)+`)`,
+		celValidation(`!(`+badSELinux(`variables.security`)+`)`,
 			"the pod sets SELinux options that are not allowed", "the pod sets SELinux options that are not allowed: "+leaveOut),
-		validation(`variables.sysctls == ''`, "the pod sets sysctls that reach past it", "the pod sets sysctl {variables.sysctls}, which reaches past the pod: remove it"),
-		validation(`variables.volumes == ''`, "the pod has volumes of a kind that is not allowed",
+		celValidation(`variables.sysctls == ''`, "the pod sets sysctls that reach past it", "the pod sets sysctl {variables.sysctls}, which reaches past the pod: remove it"),
+		celValidation(`variables.volumes == ''`, "the pod has volumes of a kind that is not allowed",
 			"volume {variables.volumes} is of a kind that reaches past the namespace; allowed are configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected and secret: use one of these"),
 		noContainersValidation("hostProcesses", "is a Windows host process", "remove securityContext.windowsOptions.hostProcess"),
-		validation(`!variables.security.?windowsOptions.?hostProcess.orValue(false)`,
+		celValidation(`!variables.security.?windowsOptions.?hostProcess.orValue(false)`,
 			"the pod is a Windows host process", "the pod sets securityContext.windowsOptions.hostProcess: remove it"),
 	}
 	if minor >= hostProbesMinor {

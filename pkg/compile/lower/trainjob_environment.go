@@ -29,10 +29,10 @@ func celOverVariables(finding string) string {
 
 func environmentValidations() []object.Node {
 	return []object.Node{
-		validation("variables.sources == ''",
+		celValidation("variables.sources == ''",
 			"a variable of the TrainJob comes from where none may",
 			"the TrainJob takes a variable from `{variables.sources}`; allowed are configMapKeyRef, fieldRef, resourceFieldRef and secretKeyRef: use one of these"),
-		validation("variables.devices == ''",
+		celValidation("variables.devices == ''",
 			"a variable of the TrainJob asks for devices past the scheduler",
 			"the TrainJob sets {variables.devices}, by which container runtimes hand out devices that nobody asked the scheduler for; pods get those that the runtime or spec.trainer.resourcesPerNode asks for: remove it, and choose among them with CUDA_VISIBLE_DEVICES"),
 	}

@@ -52,7 +52,7 @@ func machineResources(c *plan.Cluster) []string {
 }
 
 func unknownResourcesValidation() object.Node {
-	return validation("!variables.changed || variables.unknownResources.size() == 0",
+	return celValidation("!variables.changed || variables.unknownResources.size() == 0",
 		"spec.trainer.resourcesPerNode asks for what no machine has",
 		"spec.trainer.resourcesPerNode asks for {variables.unknownResources.join(', ')}, which no machine of the cluster's profiles has, so that no quota counts it; they have {variables.machineResources.join(', ')}: ask for these")
 }
@@ -61,7 +61,7 @@ func unknownResourcesValidation() object.Node {
 // requests, which nobody knows here, of a request alone no more than that, while the runtime's limit holds, and pods would take the rest from
 // others on their machines. CPU is shared by what is requested, and of devices the API server wants both to be equal.
 func memoryGuaranteedValidation() object.Node {
-	return validation("!variables.changed || !variables.memoryNotGuaranteed",
+	return celValidation("!variables.changed || !variables.memoryNotGuaranteed",
 		"spec.trainer.resourcesPerNode limits memory that it does not request",
 		"spec.trainer.resourcesPerNode limits memory to {variables.limits[?'memory'].orValue('none')} and requests {variables.requests[?'memory'].orValue('none')}; queue `{variables.queue}` counts requests, and more would be taken from others: request as much as the limit")
 }

@@ -17,7 +17,7 @@ func fieldVariables() []object.Node {
 }
 
 func fieldValidations() []object.Node {
-	return []object.Node{validation("variables.unknownFields == ''",
+	return []object.Node{celValidation("variables.unknownFields == ''",
 		"the TrainJob has a field that the platform does not support",
 		"the TrainJob sets `{variables.unknownFields}`, which the platform does not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, "+
 			"and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume")}

@@ -41,16 +41,16 @@ func celKueueKey(field string) string {
 
 func metadataValidations() []object.Node {
 	return []object.Node{
-		validation("variables.annotated == ''",
+		celValidation("variables.annotated == ''",
 			"spec.runtimePatches sets an annotation that controllers of the cluster may obey",
 			"spec.runtimePatches sets annotation `{variables.annotated}`, by which something in the cluster may give the pods more than the runtime does; allowed are names without domain and dot (`team`), prometheus.io/*, "+
 				"kubectl.kubernetes.io/default-container, cluster-autoscaler.kubernetes.io/safe-to-evict, and kueue.x-k8s.io/podset-required-topology, -preferred- and -unconstrained-: "+
 				"remove it, or set it on the TrainJob itself, whose annotations reach no pod"),
-		validation("variables.labels == ''",
+		celValidation("variables.labels == ''",
 			"spec.runtimePatches sets a label by which pods may be selected",
 			"spec.runtimePatches sets label `{variables.labels}`, by which policies and controllers of the cluster may select the pods; allowed are names without domain and dot (`team`), and "+
 				"app.kubernetes.io/name, instance, version, component and part-of: remove it, or set it on the TrainJob itself, whose labels reach no pod"),
-		validation("variables.toKueue == ''",
+		celValidation("variables.toKueue == ''",
 			"the TrainJob tells Kueue more than users may",
 			"the TrainJob has `{variables.toKueue}`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
 	}

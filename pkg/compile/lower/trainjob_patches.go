@@ -72,20 +72,20 @@ func patchedFields() string {
 
 func patchValidations() []object.Node {
 	return []object.Node{
-		validation("variables.otherJobs == ''",
+		celValidation("variables.otherJobs == ''",
 			"spec.runtimePatches patches jobs that the runtime does not have",
 			"spec.runtimePatches patches `{variables.otherJobs}`; patches may change the jobs `launcher` and `node`: patch one of these"),
-		validation("variables.otherContainers == ''",
+		celValidation("variables.otherContainers == ''",
 			"spec.runtimePatches patches containers that pods of the runtime do not have",
 			"spec.runtimePatches patches container `{variables.otherContainers}`; patches may change the container `node`: patch that one"),
-		validation("variables.accounts == ''",
+		celValidation("variables.accounts == ''",
 			"spec.runtimePatches sets a service account",
 			"spec.runtimePatches sets serviceAccountName `{variables.accounts}`; pods run with the account of their runtime, because it decides what they may do: remove serviceAccountName"),
-		validation("variables.patchedFields == ''",
+		celValidation("variables.patchedFields == ''",
 			"spec.runtimePatches sets a field that is the runtime's",
 			"spec.runtimePatches sets `{variables.patchedFields}`, which is the runtime's to set; patches may set labels, annotations, and of pods "+
 				strings.Join(patchedPod, ", ")+" (of a securityContext users and groups, of containers env, securityContext and volumeMounts): remove it"),
-		validation("variables.graces == ''",
+		celValidation("variables.graces == ''",
 			"spec.runtimePatches lets pods take too long to end",
 			"spec.runtimePatches sets terminationGracePeriodSeconds to {variables.graces}; others wait for the machines while pods end, so that "+maxGraceSeconds+" is the most: ask for at most that, and save checkpoints as the job runs"),
 	}

@@ -101,16 +101,16 @@ func affinityTerms(affinity string) string {
 
 func placementValidations() []object.Node {
 	return []object.Node{
-		validation("variables.tolerations == ''",
+		celValidation("variables.tolerations == ''",
 			"spec.runtimePatches adds tolerations",
 			"spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"),
-		validation("variables.selectors == ''",
+		celValidation("variables.selectors == ''",
 			"spec.runtimePatches selects machines that are not the runtime's",
 			"spec.runtimePatches selects machines by `{variables.selectors}`, which tells the machines of profiles apart; pods run on machines {variables.external ? 'that' : 'of profile `' + variables.runtime[?'profile'].orValue('') + '`, which'} come with the runtime: remove it, or name another runtime"),
-		validation("variables.foreignTerms == ''",
+		celValidation("variables.foreignTerms == ''",
 			"spec.runtimePatches has affinity to pods of other namespaces",
 			"spec.runtimePatches sets `{variables.foreignTerms}` in podAffinity or podAntiAffinity; by pods of other namespaces a job would keep them off machines; a term may have labelSelector, matchLabelKeys, mismatchLabelKeys and topologyKey: remove it"),
-		validation("variables.barriers == ''",
+		celValidation("variables.barriers == ''",
 			"spec.runtimePatches keeps pods of other jobs off machines",
 			"spec.runtimePatches requires podAntiAffinity to pods that are not its own, which keeps them off the machines of this job; its own have the label "+
 				mpi.JobSetNameLabel+": `{variables.job}`: add it to matchLabels of each required term, or prefer instead of require"),

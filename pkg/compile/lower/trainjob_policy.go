@@ -211,7 +211,7 @@ func runtimeBounds(c *plan.Cluster, r *plan.Runtime) string {
 }
 
 func runtimeValidation() object.Node {
-	return validation("!variables.changed || variables.known || variables.external",
+	return celValidation("!variables.changed || variables.known || variables.external",
 		"spec.runtimeRef names a runtime that the tenant may not use",
 		"spec.runtimeRef is {variables.kind} `{variables.name}`; tenant `{variables.tenant}` may use ClusterTrainingRuntime `{(variables.allowed.filter(n, n != '') + variables.others).join('`, `')}`"+
 			"{variables.variants[0] == '' ? '' : ', TrainingRuntime `' + variables.variants.map(v, v.split('=')[0]).join('`, `') + '`'}"+
@@ -219,32 +219,32 @@ func runtimeValidation() object.Node {
 }
 
 func nodesValidation() object.Node {
-	return validation("!variables.changed || !variables.known || (variables.nodes >= variables.least && variables.nodes <= variables.most)",
+	return celValidation("!variables.changed || !variables.known || (variables.nodes >= variables.least && variables.nodes <= variables.most)",
 		"spec.trainer.numNodes is outside the bounds of the runtime",
 		"spec.trainer.numNodes is {variables.nodes}; runtime `{variables.name}` runs on {variables.least} to {variables.most} nodes: ask for a number between them")
 }
 
 func slotsValidation() object.Node {
-	return validation("!variables.changed || !variables.known || (type(variables.slots) == int && variables.slots >= 1 && variables.slots <= variables.maxSlots)",
+	return celValidation("!variables.changed || !variables.known || (type(variables.slots) == int && variables.slots >= 1 && variables.slots <= variables.maxSlots)",
 		"spec.trainer.numProcPerNode is outside the bounds of the runtime",
 		"spec.trainer.numProcPerNode is {variables.slots}; a node of runtime `{variables.name}` has 1 to {variables.maxSlots} ranks"+
 			"{variables.accelerator == '' ? '' : ', one per ' + variables.accelerator}: ask for a number between them")
 }
 
 func resourcesValidation() object.Node {
-	return validation("!variables.changed || variables.excess.size() == 0",
+	return celValidation("!variables.changed || variables.excess.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than a machine has",
 		"spec.trainer.resourcesPerNode asks for {variables.excess.size() > 0 ? variables.excess.min() : ''}: ask for at most that, or leave it out to get what the runtime has")
 }
 
 func containerValidation() object.Node {
-	return validation("!variables.changed || variables.overContainer.size() == 0",
+	return celValidation("!variables.changed || variables.overContainer.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than one container may have",
 		"spec.trainer.resourcesPerNode asks for more than one container of tenant `{variables.tenant}` may have ({variables.overContainer.join(', ')}, LimitRange lockstep-limits): ask for at most that")
 }
 
 func acceleratorsValidation() object.Node {
-	return validation("!variables.changed || variables.grant < 0 || variables.total <= variables.grant",
+	return celValidation("!variables.changed || variables.grant < 0 || variables.total <= variables.grant",
 		"the TrainJob takes more accelerators than the tenant has",
 		"{variables.nodes} nodes with {variables.perNode} {variables.accelerator} each are {variables.total}; tenant `{variables.tenant}` may use {variables.grant}"+
 			" on machines of profile `{variables.runtime[?'profile'].orValue('')}`: ask for at most {variables.perNode > 0 ? variables.grant / variables.perNode : 0} nodes")
@@ -254,7 +254,7 @@ func acceleratorsValidation() object.Node {
 // others were promised.
 func queueValidation() object.Node {
 	const label = `.metadata.?labels[?'` + queueLabel + `'].orValue('')`
-	return validation(`object`+label+` == variables.queue || (oldObject != null && object`+label+` == oldObject`+label+`)`,
+	return celValidation(`object`+label+` == variables.queue || (oldObject != null && object`+label+` == oldObject`+label+`)`,
 		"the label "+queueLabel+" does not name the queue of the namespace",
 		"the label "+queueLabel+" is {object"+label+" == '' ? 'missing' : '`' + object"+label+" + '`'}; "+
 			"{variables.queue == '' ? 'tenant `' + variables.tenant + '` has no queue on this cluster: remove the label' : "+
@@ -274,7 +274,7 @@ func priorityValidation(c *plan.Cluster) object.Node {
 	if len(names) > 0 {
 		advice = "the cluster has " + strings.Join(names, ", ") + ": name one of these, or remove the label"
 	}
-	return validation(`object`+label+` in [`+strings.Join(known, ", ")+`] || (oldObject != null && object`+label+` == oldObject`+label+`)`,
+	return celValidation(`object`+label+` in [`+strings.Join(known, ", ")+`] || (oldObject != null && object`+label+` == oldObject`+label+`)`,
 		"the label "+priorityLabel+" names no priority of the cluster",
 		"the label "+priorityLabel+" is `{object"+label+"}`; "+advice)
 }
@@ -282,7 +282,7 @@ func priorityValidation(c *plan.Cluster) object.Node {
 // tenantValidation keeps jobs from showing up as another team's in metrics and dashboards.
 func tenantValidation() object.Node {
 	const label = `.metadata.?labels[?'` + mpi.TenantLabel + `'].orValue(variables.tenant)`
-	return validation(`object`+label+` == variables.tenant || (oldObject != null && object`+label+` == oldObject`+label+`)`,
+	return celValidation(`object`+label+` == variables.tenant || (oldObject != null && object`+label+` == oldObject`+label+`)`,
 		"the label "+mpi.TenantLabel+" names another tenant",
 		"the label "+mpi.TenantLabel+" is `{object"+label+"}`; the namespace belongs to tenant `{variables.tenant}`: remove the label")
 }

@@ -36,7 +36,7 @@ func celAmountsAboveShare(list string) string {
 }
 
 func shareValidation() object.Node {
-	return validation("!variables.changed || variables.aboveShare.size() == 0",
+	return celValidation("!variables.changed || variables.aboveShare.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than the queue counts",
 		"spec.trainer.resourcesPerNode asks for {variables.aboveShare.size() > 0 ? variables.aboveShare.min() : ''}; queue `{variables.queue}` counts a node as runtime `{variables.name}` has it, "+
 			"and more would be taken from others: ask for at most that, or name a runtime with larger nodes")

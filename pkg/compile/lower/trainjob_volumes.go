@@ -57,18 +57,18 @@ func celCoversPlatformFolder(path string) string {
 
 func volumeValidations() []object.Node {
 	return []object.Node{
-		validation("variables.volumes == ''",
+		celValidation("variables.volumes == ''",
 			"spec.runtimePatches adds volumes of a kind that is not allowed",
 			"spec.runtimePatches adds volume `{variables.volumes}` of a kind that reaches past the namespace; allowed are configMap, downwardAPI, emptyDir, image, persistentVolumeClaim, projected (of configMap, downwardAPI and secret) and secret: use one of these"),
-		validation("variables.replaced == ''",
+		celValidation("variables.replaced == ''",
 			"spec.runtimePatches uses volumes of the platform",
 			"spec.runtimePatches uses volume `{variables.replaced}`, which is the platform's ("+strings.Join(platformVolumes, ", ")+"): give the volume another name, or remove the mount"),
-		validation("variables.covered == ''",
+		celValidation("variables.covered == ''",
 			"spec.runtimePatches mounts over folders of the platform",
 			"spec.runtimePatches mounts a volume at `{variables.covered}`; the platform has "+
 				strings.Join([]string{mpi.AgentDir, mpi.SSHAuthMountPath, mpi.StateDir, mpi.HostfileDir, mpi.HostsPath}, ", ")+
 				", /proc and /sys, and nothing may be mounted there, above or below; a path begins with a slash and has no `//`, `.` or `..`: choose another folder"),
-		validation("variables.keys == ''",
+		celValidation("variables.keys == ''",
 			"the TrainJob reads the key of a job",
 			"{variables.keys} reads the key of a job (Secret *"+mpi.SSHAuthSecretName("")+"), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"),
 	}

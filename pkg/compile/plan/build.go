@@ -74,14 +74,14 @@ func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster stri
 				clusters[i] = &Cluster{Name: writtenValue(d.Document, &d.Spec.Metadata.Name)}
 				return
 			}
-			clusters[i] = p.cluster(d)
+			clusters[i] = p.planCluster(d)
 		})
 	}
 	all.Wait()
 	return clusters
 }
 
-func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
+func (p planner) planCluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	spec := &d.Spec.Spec
 	c := &Cluster{
 		Name:                writtenValue(d.Document, &d.Spec.Metadata.Name),
@@ -101,11 +101,11 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	}
 	c.addPlatform(d)
 	c.Components = c.components(d.Document, spec)
-	c.AgentImage = c.Images.resolve(writtenValue(d.Document, &spec.Agent.Image))
-	known := profiles(p.Bundle)
+	c.AgentImage = c.Images.pulledImageOf(writtenValue(d.Document, &spec.Agent.Image))
+	known := planProfiles(p.Bundle)
 	c.Capacity = capacity(d.Document, spec, known)
 	c.Queueing = queueing(d.Document, spec.Queueing, known)
-	c.Catalog = runtimes(p.Bundle, c, known)
+	c.Catalog = planRuntimes(p.Bundle, c, known)
 	for _, r := range c.Catalog {
 		if !r.Retired && hasProfile(spec.Capacity, r.Profile.Name) {
 			c.Runtimes = append(c.Runtimes, r)
@@ -113,7 +113,7 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	}
 	c.Accelerators = accelerators(p.Bundle, spec.Capacity)
 	c.setQueueUnits()
-	c.Tenants = p.tenants(c)
+	c.Tenants = p.planTenants(c)
 	return c
 }
 

@@ -48,8 +48,8 @@ func (i *Images) Mirror(reference string) *Mirror {
 	return &i.Mirrors[at]
 }
 
-// resolve returns the reference that the cluster pulls for one of a spec.
-func (i *Images) resolve(spec Value[string]) Image {
+// pulledImageOf returns the reference that the cluster pulls for one of a spec.
+func (i *Images) pulledImageOf(spec Value[string]) Image {
 	image := Image{Value: spec, Spec: spec}
 	if pin := i.Digest(spec.V); pin != nil {
 		image.Value = pulledImage(spec.V+"@"+pin.V, "the cluster pins the image to a digest", &pin.Origin, spec)

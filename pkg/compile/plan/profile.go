@@ -37,18 +37,18 @@ type Profile struct {
 	Waivers      []Waiver
 }
 
-// profiles returns the sound profiles by name.
-func profiles(b *resolve.Bundle) map[string]*Profile {
+// planProfiles returns the sound profiles by name.
+func planProfiles(b *resolve.Bundle) map[string]*Profile {
 	result := map[string]*Profile{}
 	for _, d := range b.Profiles.All() {
 		if d.Valid {
-			result[d.Name] = profile(d)
+			result[d.Name] = planProfile(d)
 		}
 	}
 	return result
 }
 
-func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
+func planProfile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 	spec := &d.Spec.Spec
 	p := &Profile{
 		Name:             d.Name,

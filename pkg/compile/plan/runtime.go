@@ -97,8 +97,8 @@ var frameworkLabels = map[v1alpha1.Framework]string{
 	v1alpha1.FrameworkTensorFlow: "tensorflow",
 }
 
-// runtimes returns all sound runtimes of the catalog, retired ones and those for other clusters included.
-func runtimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Runtime {
+// planRuntimes returns all sound runtimes of the catalog, retired ones and those for other clusters included.
+func planRuntimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Runtime {
 	var result []*Runtime
 	for _, d := range b.Runtimes.All() {
 		p := profiles[d.Spec.Spec.Profile]
@@ -106,12 +106,12 @@ func runtimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Ru
 			c.Partial = true
 			continue
 		}
-		result = append(result, runtime(d, p, &c.Images))
+		result = append(result, planRuntime(d, p, &c.Images))
 	}
 	return result
 }
 
-func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Images) *Runtime {
+func planRuntime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Images) *Runtime {
 	spec := &d.Spec.Spec
 	r := &Runtime{
 		Name:              writtenValue(d.Document, &d.Spec.Metadata.Name),
@@ -119,7 +119,7 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		Framework:         derivedValue(d.Document, &spec.Framework, frameworkLabels[spec.Framework], "a plain MPI program"),
 		Implementation:    derivedValue(d.Document, &spec.MPI.Implementation, mpi.Implementation(spec.MPI.Implementation), ""),
 		Version:           writtenValue(d.Document, &spec.MPI.Version),
-		Image:             sources.resolve(writtenValue(d.Document, &spec.Image)),
+		Image:             sources.pulledImageOf(writtenValue(d.Document, &spec.Image)),
 		Profile:           p,
 		ProfileName:       writtenValue(d.Document, &spec.Profile),
 		DefaultNodes:      writtenValue(d.Document, &spec.Nodes.Default),

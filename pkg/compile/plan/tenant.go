@@ -20,8 +20,8 @@ type planner struct {
 	cache *Cache
 }
 
-// tenants returns the sound tenants of a cluster, sorted by name.
-func (p planner) tenants(c *Cluster) []*Tenant {
+// planTenants returns the sound tenants of a cluster, sorted by name.
+func (p planner) planTenants(c *Cluster) []*Tenant {
 	var result []*Tenant
 	for _, d := range p.Tenants.All() {
 		if !slices.Contains(d.Spec.Spec.Clusters, c.Name.V) {
@@ -31,7 +31,7 @@ func (p planner) tenants(c *Cluster) []*Tenant {
 			c.Partial = true
 			continue
 		}
-		t := tenant(d, p.cache.ownSpec(d), c)
+		t := planTenant(d, p.cache.ownSpec(d), c)
 		t.Ineffective = ineffectiveQueue(p.Bundle, d)
 		t.Ineffective.Devices = ineffectiveDevices(p.Bundle, d)
 		result = append(result, t)
@@ -64,7 +64,7 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	return o
 }
 
-func tenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Cluster) *Tenant {
+func planTenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Cluster) *Tenant {
 	spec := &d.Spec.Spec
 	t := &Tenant{
 		TenantSpec: own,
@@ -76,7 +76,7 @@ func tenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Cluster)
 	}
 	t.Usable = usableRuntimes(t, c, len(spec.Runtimes) == 0)
 	t.Quota.Storage = storageQuota(d.Document, spec)
-	t.Variants = variants(d.Document, spec.Variants, c, t.ObjectStore)
+	t.Variants = planVariants(d.Document, spec.Variants, c, t.ObjectStore)
 	return t
 }
 

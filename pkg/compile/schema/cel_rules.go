@@ -196,14 +196,14 @@ func (c *check) celValue(n *object.Node, s *shapeNode) any {
 // anything is the shape of what a schema does not describe.
 var anything = &shapeNode{Shape: shape.Shape{Open: true}}
 
-func (t *table) itemShape(s *shapeNode) *shapeNode {
+func (t *kindTable) itemShape(s *shapeNode) *shapeNode {
 	if s.Items == nil {
 		return anything
 	}
 	return &t.Shapes[*s.Items]
 }
 
-func (t *table) entryShape(s *shapeNode, key string) *shapeNode {
+func (t *kindTable) entryShape(s *shapeNode, key string) *shapeNode {
 	if at, known := s.Properties[key]; known {
 		return &t.Shapes[at]
 	}

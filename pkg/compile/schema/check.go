@@ -16,7 +16,7 @@ import (
 // check is the walk over one object. Values are named by their node while it goes on; their paths are looked for when there is a
 // problem, which is rare.
 type check struct {
-	table    *table
+	table    *kindTable
 	minor    int
 	root     *object.Node
 	problems []Problem

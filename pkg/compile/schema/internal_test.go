@@ -38,7 +38,7 @@ func TestEveryRuleCompiles(t *testing.T) {
 	}
 }
 
-func (a *archive) kinds() []objectKind {
+func (a *schemaArchive) kinds() []objectKind {
 	var all []objectKind
 	for name := range a.files {
 		for i := len(name) - 1; i > 0; i-- {
@@ -95,7 +95,7 @@ func TestFingerprints(t *testing.T) {
 	if a == nil {
 		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
 	}
-	first := map[fingerprint]string{}
+	first := map[fileFingerprint]string{}
 	shared := 0
 	for name, file := range a.files {
 		reader, err := file.Open()
@@ -106,7 +106,7 @@ func TestFingerprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := fingerprint{sum: file.CRC32, size: file.UncompressedSize64}
+		key := fileFingerprint{sum: file.CRC32, size: file.UncompressedSize64}
 		if other, found := first[key]; found {
 			shared++
 			if other != string(data) {

@@ -54,10 +54,10 @@ func (p Problem) String() string {
 // Schemas are those of a cluster that runs one minor version of Kubernetes. They are safe for concurrent use.
 type Schemas struct {
 	minor   int
-	archive *archive
+	archive *schemaArchive
 
 	mu     sync.RWMutex
-	tables map[objectKind]*table
+	tables map[objectKind]*kindTable
 }
 
 // objectKind is what an object says about its kind, as it says it.
@@ -83,7 +83,7 @@ func SchemasFor(minor int) (*Schemas, error) {
 	var known []string
 	for _, have := range a.minors {
 		if have == minor {
-			return &Schemas{minor: minor, archive: a, tables: map[objectKind]*table{}}, nil
+			return &Schemas{minor: minor, archive: a, tables: map[objectKind]*kindTable{}}, nil
 		}
 		known = append(known, fmt.Sprintf("1.%d", have))
 	}
@@ -108,7 +108,7 @@ func (s *Schemas) Check(root *object.Node) []Problem {
 }
 
 // table returns the schema of a kind, or nil if there is none.
-func (s *Schemas) table(k objectKind) *table {
+func (s *Schemas) table(k objectKind) *kindTable {
 	s.mu.RLock()
 	found, known := s.tables[k]
 	s.mu.RUnlock()

@@ -19,7 +19,7 @@ var otherKinds = []string{
 
 // unservedReason returns why no API server of the version has a kind that there is no schema of, or "" where one may: CRDs are as many as their
 // authors. Kubernetes' own groups are those without a dot, and those that the archive has kinds of.
-func (a *archive) unservedReason(minor int, k objectKind) string {
+func (a *schemaArchive) unservedReason(minor int, k objectKind) string {
 	group, version := splitAPIVersion(k.apiVersion)
 	if served := a.servedVersions(minor, group, k.kind); len(served) > 0 {
 		return fmt.Sprintf("kind `%s` of `%s` is not served in version `%s`: write `%s`", k.kind, groupOrCore(group), version, apiVersionOf(group, served[len(served)-1]))
@@ -59,7 +59,7 @@ func groupOrCore(group string) string {
 }
 
 // servedVersions returns those in which a kind of a group is served, sorted.
-func (a *archive) servedVersions(minor int, group, kind string) []string {
+func (a *schemaArchive) servedVersions(minor int, group, kind string) []string {
 	var versions []string
 	a.eachKind(minor, group, func(version, of string) {
 		if of == kind {
@@ -71,14 +71,14 @@ func (a *archive) servedVersions(minor int, group, kind string) []string {
 }
 
 // kindsOf returns the kinds of a group, sorted.
-func (a *archive) kindsOf(minor int, group string) []string {
+func (a *schemaArchive) kindsOf(minor int, group string) []string {
 	var kinds []string
 	a.eachKind(minor, group, func(_, kind string) { kinds = append(kinds, kind) })
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
 }
 
-func (a *archive) eachKind(minor int, group string, visit func(version, kind string)) {
+func (a *schemaArchive) eachKind(minor int, group string, visit func(version, kind string)) {
 	native := fmt.Sprintf("1.%d/", minor)
 	for name := range a.files {
 		rest, found := strings.CutPrefix(name, native)

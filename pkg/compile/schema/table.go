@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema/shape"
 )
 
-// table is shape.Table with what makes checks fast.
-type table struct {
+// kindTable is shape.Table with what makes checks fast.
+type kindTable struct {
 	name       objectKind
 	Native     bool
 	Namespaced bool
@@ -50,8 +50,8 @@ func kindBits(kinds ...object.Kind) (bits uint8) {
 	return bits
 }
 
-// prepare completes a table that was just decoded.
-func (t *table) prepare() {
+// prepareChecks completes a table that was just decoded.
+func (t *kindTable) prepareChecks() {
 	for i := range t.Shapes {
 		s := &t.Shapes[i]
 		s.kinds = s.allowedKinds()

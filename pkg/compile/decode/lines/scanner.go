@@ -29,14 +29,14 @@ type scanner struct {
 	lines []string
 	// at is the next line, from 0; now the one in work.
 	at, now int
-	levels  []level
+	levels  []openCollection
 	// step is how much deeper keys are than what they belong to: as the first that are, 0 before.
 	step  int
 	found *Finding
 }
 
-// level is an open mapping or list.
-type level struct {
+// openCollection is an open mapping or list.
+type openCollection struct {
 	// indent is the column of its keys or dashes, from 0.
 	indent int
 	list   bool
@@ -51,9 +51,9 @@ type level struct {
 	text bool
 }
 
-func (s *scanner) startDocument() { s.levels = []level{{indent: -1, suspect: -1}} }
+func (s *scanner) startDocument() { s.levels = []openCollection{{indent: -1, suspect: -1}} }
 
-func (s *scanner) innermostLevel() *level { return &s.levels[len(s.levels)-1] }
+func (s *scanner) innermostLevel() *openCollection { return &s.levels[len(s.levels)-1] }
 
 // report notes a mistake at bytes of the line in work.
 func (s *scanner) report(line, from, to int, help, format string, args ...any) {
@@ -105,7 +105,7 @@ func (s *scanner) openItems(line string, from int) int {
 
 // openLevel makes room for a key or a dash in a column, or reports that nothing is there to which it could belong.
 func (s *scanner) openLevel(indent int, list bool, key string) {
-	var closed *level
+	var closed *openCollection
 	for s.innermostLevel().indent > indent {
 		last := *s.innermostLevel()
 		closed, s.levels = &last, s.levels[:len(s.levels)-1]
@@ -118,7 +118,7 @@ func (s *scanner) openLevel(indent int, list bool, key string) {
 	case top.indent == indent && top.list == list:
 		top.count++
 	case top.indent == indent && list && !top.filled:
-		s.levels = append(s.levels, level{indent: indent, list: true, count: 1})
+		s.levels = append(s.levels, openCollection{indent: indent, list: true, count: 1})
 	case top.indent == indent && list:
 		s.report(s.now, indent, indent+1, "give the list a key of its own, or indent it below the key that it belongs to", "a list begins here, and `%s` in line %d has a value already", top.key, top.line+1)
 	case top.indent == indent:
@@ -129,14 +129,14 @@ func (s *scanner) openLevel(indent int, list bool, key string) {
 		if s.step == 0 && top.indent == 0 && !list {
 			s.step = indent
 		}
-		s.levels = append(s.levels, level{indent: indent, list: list, count: 1})
+		s.levels = append(s.levels, openCollection{indent: indent, list: list, count: 1})
 	}
 	top = s.innermostLevel()
 	top.line, top.key, top.filled, top.suspect, top.text = s.now, key, false, -1, false
 }
 
 // reportMisplaced reports a key or a dash that is in no column of those above: the one before it, if that alone is why.
-func (s *scanner) reportMisplaced(indent int, key string, closed *level) {
+func (s *scanner) reportMisplaced(indent int, key string, closed *openCollection) {
 	top := s.innermostLevel()
 	if top.suspect >= 0 {
 		s.reportMissingColon(top.suspect)
@@ -155,9 +155,9 @@ func (s *scanner) reportMisplaced(indent int, key string, closed *level) {
 }
 
 // fittingColumns names the indentations that would fit.
-func (s *scanner) fittingColumns(closed *level) string {
+func (s *scanner) fittingColumns(closed *openCollection) string {
 	var fits []string
-	name := func(l level) {
+	name := func(l openCollection) {
 		if l.indent >= 0 {
 			fits = append(fits, fmt.Sprintf("by %s, as `%s` in line %d", spacesText(l.indent), l.key, l.line+1))
 		}

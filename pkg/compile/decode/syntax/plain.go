@@ -11,7 +11,7 @@ const (
 // plainReader reads plain YAML. Every method that returns a node returns nil where the text is not plain; then all of it is void.
 type plainReader struct {
 	text  string
-	nodes *arena
+	nodes *nodeArena
 	// pos is the next byte; line counts from 1 and begins at start.
 	pos, line, start int
 	// indent is the column, from 0, of the first character of the current line; -1 after the end of a document.
@@ -21,7 +21,7 @@ type plainReader struct {
 }
 
 // readPlain returns the documents of plain text, and whether it is plain.
-func readPlain(text string, nodes *arena) ([]*Node, bool) {
+func readPlain(text string, nodes *nodeArena) ([]*Node, bool) {
 	if !isPlainASCII(text) {
 		return nil, false
 	}

@@ -42,7 +42,7 @@ func render(documents []*Node) string {
 // compare reads a text both ways. It returns whether the text is plain; if it is, the library must read the same.
 func compare(t *testing.T, data []byte) bool {
 	file := source.NewFile("f.yaml", data)
-	var nodes arena
+	var nodes nodeArena
 	documents, ok := readPlain(file.Text(), &nodes)
 	if !ok {
 		return false

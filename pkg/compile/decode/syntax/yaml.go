@@ -41,7 +41,7 @@ type Reader struct {
 	// Paths are those of computed values, such as `spec.quota.cpu`; see Place.
 	Paths []string
 
-	nodes arena
+	nodes nodeArena
 }
 
 // YAML returns the documents of a file that are not empty, up to the first error: an *Error, ErrTooMany or ErrTooManyValues. The nodes are valid until
@@ -61,7 +61,7 @@ func (r *Reader) readWithLibrary(file *source.File) ([]*Node, error) {
 	if countSeparators(file.Data) > MaxSeparators {
 		return nil, ErrTooManyValues
 	}
-	c := converter{file: file, nodes: &r.nodes, known: map[*yaml.Node]*Node{}}
+	c := libraryConverter{file: file, nodes: &r.nodes, known: map[*yaml.Node]*Node{}}
 	var documents []*Node
 	decoder := yaml.NewDecoder(bytes.NewReader(file.Data))
 	for {
@@ -122,10 +122,10 @@ func firstControlCharacter(file *source.File) source.Span {
 	return source.Span{}
 }
 
-// converter makes nodes from the library's. It remembers them by identity, because aliases may make cycles.
-type converter struct {
+// libraryConverter makes nodes from the library's. It remembers them by identity, because aliases may make cycles.
+type libraryConverter struct {
 	file  *source.File
-	nodes *arena
+	nodes *nodeArena
 	known map[*yaml.Node]*Node
 }
 
@@ -136,7 +136,7 @@ var tags = map[string]Tag{
 	"!!map": Map, "!!seq": List,
 }
 
-func (c *converter) convert(from *yaml.Node) *Node {
+func (c *libraryConverter) convert(from *yaml.Node) *Node {
 	node := c.nodes.new(Node{Kind: kinds[from.Kind], At: PlaceOf(c.file, from), Value: from.Value})
 	if from.Anchor != "" || from.Kind == yaml.AliasNode {
 		c.known[from] = node

@@ -42,7 +42,7 @@ func Encode(w io.Writer, version string, rules []Rule, results []Result) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(log{Schema: schema, Version: "2.1.0", Runs: []Run{r}})
+	return encoder.Encode(sarifLog{Schema: schema, Version: "2.1.0", Runs: []Run{r}})
 }
 
 // resultBuilder knows the rules so far.

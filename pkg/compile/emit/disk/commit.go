@@ -44,7 +44,7 @@ func (d *Dir) commit(written, removed []string, others int) error {
 			return d.nameFolderInError(err)
 		}
 	}
-	if err := (journal{written: written, removed: removed}).write(d.stage.place); err != nil {
+	if err := (commitJournal{written: written, removed: removed}).write(d.stage.place); err != nil {
 		return d.nameFolderInError(err)
 	}
 	if err := d.commitByRename(d.stage.treePath(), written, removed); err != nil {
@@ -59,7 +59,7 @@ func (d *Dir) commit(written, removed []string, others int) error {
 func (d *Dir) commitByExchange(written, removed []string) error {
 	folder := commonFolder(written, removed)
 	next := filepath.Join(d.stage.treePath(), folder)
-	g := generation{old: filepath.Join(d.path, folder), next: next, folder: folder, staged: d.stage.files, removed: map[string]bool{}}
+	g := folderGeneration{old: filepath.Join(d.path, folder), next: next, folder: folder, staged: d.stage.files, removed: map[string]bool{}}
 	for _, name := range removed {
 		g.removed[name] = true
 	}
@@ -70,7 +70,7 @@ func (d *Dir) commitByExchange(written, removed []string) error {
 	if err != nil {
 		return err
 	}
-	j := journal{folder: folder, inode: inode(info), written: written, removed: removed}
+	j := commitJournal{folder: folder, inode: inode(info), written: written, removed: removed}
 	if err := j.write(d.stage.place); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ type Dir struct {
 	// locks are the folder itself, and what an exchange puts in its place. The kernel drops a lock when the file is closed or the
 	// process ends, however it ends.
 	locks []*os.File
-	stage staging
+	stage stagingArea
 	// created says that Open has made the folder.
 	created bool
 }
@@ -88,7 +88,7 @@ func Interrupted(name string) bool {
 	if err == nil {
 		folder, err = filepath.Abs(folder)
 	}
-	return err == nil && len((&staging{places: stagingPlaces(folder)}).leftAreas()) > 0
+	return err == nil && len((&stagingArea{places: stagingPlaces(folder)}).leftAreas()) > 0
 }
 
 // lockAndOpen locks the folder. Another build may exchange it between opening and locking, so that the lock is on what was there before.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// generation is the next state of a folder: what is staged, and all else that is in the folder now.
-type generation struct {
+// folderGeneration is the next state of a folder: what is staged, and all else that is in the folder now.
+type folderGeneration struct {
 	old, next string
 	// folder is where the folder is in the output.
 	folder string
@@ -33,7 +33,7 @@ type linkedFolder struct {
 }
 
 // linkUnchanged links into the next generation what it shares with the old one. Folders come with their mode and owner.
-func (g *generation) linkUnchanged() error {
+func (g *folderGeneration) linkUnchanged() error {
 	if strings.HasPrefix(g.next, g.old+"/") || hasACL(g.old) {
 		return errNotAtOnce
 	}
@@ -54,7 +54,7 @@ func (g *generation) linkUnchanged() error {
 }
 
 // linkEntries links the entries of a folder. It returns how many the next generation has, of how many.
-func (g *generation) linkEntries(name string, info fs.FileInfo) (kept, of int, err error) {
+func (g *folderGeneration) linkEntries(name string, info fs.FileInfo) (kept, of int, err error) {
 	old, next := filepath.Join(g.old, name), filepath.Join(g.next, name)
 	if err := copyModeAndOwner(next, info); err != nil {
 		return 0, 0, err
@@ -82,7 +82,7 @@ func (g *generation) linkEntries(name string, info fs.FileInfo) (kept, of int, e
 }
 
 // linkEntry reports whether the next generation has an entry of the old one.
-func (g *generation) linkEntry(name string, entry fs.DirEntry) (bool, error) {
+func (g *folderGeneration) linkEntry(name string, entry fs.DirEntry) (bool, error) {
 	output := path.Join(g.folder, name)
 	switch {
 	case entry.IsDir():
@@ -96,7 +96,7 @@ func (g *generation) linkEntry(name string, entry fs.DirEntry) (bool, error) {
 }
 
 // linkSubfolder leaves a folder out whose files are all removed. What belongs to git or to another file system stays in its place.
-func (g *generation) linkSubfolder(name string) (bool, error) {
+func (g *folderGeneration) linkSubfolder(name string) (bool, error) {
 	info, err := os.Lstat(filepath.Join(g.old, name))
 	switch {
 	case err != nil:
@@ -139,7 +139,7 @@ func copyModeAndOwner(name string, other fs.FileInfo) error {
 }
 
 // touchedSinceLinked reports whether something came into the old generation, or went, after it was linked. It is now at name.
-func (g *generation) touchedSinceLinked(name string) bool {
+func (g *folderGeneration) touchedSinceLinked(name string) bool {
 	for _, folder := range g.seen {
 		if info, err := os.Lstat(filepath.Join(name, folder.name)); err != nil || !info.ModTime().Equal(folder.changed) {
 			return true

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// staging is where files wait for their turn. It is made when the first one comes.
-type staging struct {
+// stagingArea is where files wait for their turn. It is made when the first one comes.
+type stagingArea struct {
 	// places are where it can be, the best one first.
 	places []string
 
@@ -27,10 +27,10 @@ const (
 	ignoreFile  = ".gitignore"
 )
 
-func (s *staging) treePath() string { return filepath.Join(s.place, treeFolder) }
+func (s *stagingArea) treePath() string { return filepath.Join(s.place, treeFolder) }
 
 // write writes a file to the tree.
-func (s *staging) write(name string, data []byte) error {
+func (s *stagingArea) write(name string, data []byte) error {
 	target, err := s.prepareTarget(name)
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (s *staging) write(name string, data []byte) error {
 }
 
 // prepareTarget makes the folders of a file and returns where it goes.
-func (s *staging) prepareTarget(name string) (string, error) {
+func (s *stagingArea) prepareTarget(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.createArea(); err != nil {
@@ -57,7 +57,7 @@ func (s *staging) prepareTarget(name string) (string, error) {
 }
 
 // createArea makes the area at the first place where that is possible.
-func (s *staging) createArea() error {
+func (s *stagingArea) createArea() error {
 	if s.place != "" {
 		return nil
 	}
@@ -87,7 +87,7 @@ func createAreaAt(place string) error {
 }
 
 // discard removes the area.
-func (s *staging) discard() error {
+func (s *stagingArea) discard() error {
 	if s.place == "" {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *staging) discard() error {
 }
 
 // leftAreas returns the areas that an earlier build has left.
-func (s *staging) leftAreas() []string {
+func (s *stagingArea) leftAreas() []string {
 	var found []string
 	for _, place := range s.places {
 		if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// comments are the doc comments of a package's types and fields.
-type comments struct {
+// docComments are the doc comments of a package's types and fields.
+type docComments struct {
 	types map[string]string
 	// fields are by type, then by name.
 	fields map[string]map[string]string
 }
 
 // readComments reads the Go files of a folder.
-func readComments(folder fs.FS) (*comments, error) {
+func readComments(folder fs.FS) (*docComments, error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
 		return nil, fmt.Errorf("read comments: %w", err)
 	}
-	c := &comments{types: map[string]string{}, fields: map[string]map[string]string{}}
+	c := &docComments{types: map[string]string{}, fields: map[string]map[string]string{}}
 	for _, entry := range entries {
 		if path.Ext(entry.Name()) != ".go" || strings.HasSuffix(entry.Name(), "_test.go") {
 			continue
@@ -42,7 +42,7 @@ func readComments(folder fs.FS) (*comments, error) {
 	return c, nil
 }
 
-func (c *comments) add(file *ast.File) {
+func (c *docComments) add(file *ast.File) {
 	for _, declaration := range file.Decls {
 		group, isGroup := declaration.(*ast.GenDecl)
 		if !isGroup || group.Tok != token.TYPE {

@@ -36,7 +36,7 @@ func Schema(kind jsonschema.Kind, folder fs.FS) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{comments: comments, defs: map[string]*jsonschema.Schema{}}
+	g := &schemaGenerator{comments: comments, defs: map[string]*jsonschema.Schema{}}
 	s := g.structSchema(types[kind.Name])
 	s.Dialect, s.ID, s.Title = jsonschema.Dialect, home+kind.File, kind.Name
 	s.Description = comments.types[kind.Name]
@@ -58,15 +58,15 @@ func PublishedText(s *jsonschema.Schema) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// generator collects the structs of a kind; each becomes one definition.
-type generator struct {
-	comments *comments
+// schemaGenerator collects the structs of a kind; each becomes one definition.
+type schemaGenerator struct {
+	comments *docComments
 	defs     map[string]*jsonschema.Schema
 	// err is the first thing that has no schema.
 	err error
 }
 
-func (g *generator) definitions() jsonschema.Properties {
+func (g *schemaGenerator) definitions() jsonschema.Properties {
 	var all jsonschema.Properties
 	for name, s := range g.defs {
 		all = append(all, jsonschema.Property{Name: name, Schema: s})
@@ -76,7 +76,7 @@ func (g *generator) definitions() jsonschema.Properties {
 }
 
 // structSchema returns the schema of a struct: its keys and no others.
-func (g *generator) structSchema(t reflect.Type) *jsonschema.Schema {
+func (g *schemaGenerator) structSchema(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: jsonschema.Types{"object"}, AdditionalProperties: &jsonschema.Schema{Nothing: true}}
 	fields := decode.Fields(t)
 	keys := map[string]string{}
@@ -96,7 +96,7 @@ func (g *generator) structSchema(t reflect.Type) *jsonschema.Schema {
 }
 
 // fieldDescription returns the comment of a field. Metadata and spec have none: their types say it.
-func (g *generator) fieldDescription(t reflect.Type, f decode.Field, keys map[string]string) string {
+func (g *schemaGenerator) fieldDescription(t reflect.Type, f decode.Field, keys map[string]string) string {
 	comment := g.comments.fields[t.Name()][f.Go.Name]
 	if comment == "" && f.Go.Type.Kind() == reflect.Struct {
 		comment = g.comments.types[f.Go.Type.Name()]
@@ -112,7 +112,7 @@ var (
 )
 
 // valueSchema returns the schema of a value with a rule, as package decode reads it.
-func (g *generator) valueSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
+func (g *schemaGenerator) valueSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		return g.valueSchema(t.Elem(), rule)
@@ -136,7 +136,7 @@ func (g *generator) valueSchema(t reflect.Type, rule decode.Rule) *jsonschema.Sc
 	return integerSchema(t, rule)
 }
 
-func (g *generator) referenceTo(t reflect.Type) *jsonschema.Schema {
+func (g *schemaGenerator) referenceTo(t reflect.Type) *jsonschema.Schema {
 	if _, found := g.defs[t.Name()]; !found {
 		g.defs[t.Name()] = nil // specs are finite, but a type may be used twice
 		g.defs[t.Name()] = g.structSchema(t)
@@ -145,7 +145,7 @@ func (g *generator) referenceTo(t reflect.Type) *jsonschema.Schema {
 }
 
 // listSchema returns a list's schema. The rules about strings are about its items, which are never empty.
-func (g *generator) listSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
+func (g *schemaGenerator) listSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
 	item := rule
 	item.Required, item.Default, item.MinItems, item.UniqueItems = true, "", 0, false
 	return &jsonschema.Schema{
@@ -154,7 +154,7 @@ func (g *generator) listSchema(t reflect.Type, rule decode.Rule) *jsonschema.Sch
 }
 
 // mapSchema returns the schema of a map from strings.
-func (g *generator) mapSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
+func (g *schemaGenerator) mapSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
 	name := g.stringSchema(decode.Rule{Required: true, Format: rule.KeyFormat})
 	name.Type = nil // a key is always a string
 	value := rule
@@ -166,7 +166,7 @@ func (g *generator) mapSchema(t reflect.Type, rule decode.Rule) *jsonschema.Sche
 	return &jsonschema.Schema{Type: jsonschema.Types{"object"}, PropertyNames: name, MinProperties: rule.MinItems, AdditionalProperties: entry}
 }
 
-func (g *generator) stringSchema(rule decode.Rule) *jsonschema.Schema {
+func (g *schemaGenerator) stringSchema(rule decode.Rule) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: jsonschema.Types{"string"}}
 	for _, allowed := range rule.Enum {
 		s.Enum = append(s.Enum, allowed)

@@ -112,7 +112,7 @@ func (r *overlayReader) checkFields(root *object.Node) bool {
 	}
 	for i := range root.Children {
 		field := &root.Children[i]
-		if field.Key == "apiVersion" || field.Key == "kind" || field.Key == "metadata" || contains(names, field.Key) {
+		if field.Key == "apiVersion" || field.Key == "kind" || field.Key == "metadata" || containsName(names, field.Key) {
 			continue
 		}
 		report := r.list.Errorf(diag.PatchFieldRefused, keyPlaceOf(field.Key, field.From.At), "`%s` cannot be used here", field.Key)
@@ -138,7 +138,7 @@ func (r *overlayReader) checkFields(root *object.Node) bool {
 	return true
 }
 
-func contains(names []string, name string) bool {
+func containsName(names []string, name string) bool {
 	for _, known := range names {
 		if known == name {
 			return true
@@ -160,7 +160,7 @@ func (r *overlayReader) reportInvalid(root *object.Node, err error) {
 	if _, after, found := strings.Cut(message, "unknown field \""); found {
 		name, _, _ := strings.Cut(after, "\"")
 		root.Leaves(root.From, func(path []string, leaf *object.Node, from *origin.Origin) {
-			if contains(path, name) || leaf.Key == name {
+			if containsName(path, name) || leaf.Key == name {
 				at = keyPlaceOf(name, from.At)
 			}
 		})
@@ -417,7 +417,7 @@ func (r *overlayReader) newPatchStep(entry, target, content *object.Node, severa
 func (r *overlayReader) newSelectFunc(target *object.Node) (func(*object.Object) bool, bool) {
 	var wanted types.Selector
 	err := yaml.UnmarshalStrict(encodeJSON(target), &wanted)
-	var s selector
+	var s objectSelector
 	if err == nil {
 		s, err = newSelector(&wanted)
 	}

@@ -84,13 +84,13 @@ func matchesID(wanted, id object.ID) bool {
 
 // targetSelector picks what a replacement changes.
 type targetSelector struct {
-	selector
-	reject []selector
+	objectSelector
+	reject []objectSelector
 }
 
 func newTargetSelector(t *types.TargetSelector) (result targetSelector, err error) {
 	if t.Select != nil {
-		if result.selector, err = newSelector(t.Select); err != nil {
+		if result.objectSelector, err = newSelector(t.Select); err != nil {
 			return result, err
 		}
 	}
@@ -110,5 +110,5 @@ func (t *targetSelector) matches(o *object.Object) bool {
 			return false
 		}
 	}
-	return t.selector.matches(o)
+	return t.objectSelector.matches(o)
 }

@@ -10,28 +10,28 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// selector picks objects as types.Selector of kustomize does: every part is empty or a regular expression for the whole text, except
+// objectSelector picks objects as types.Selector of kustomize does: every part is empty or a regular expression for the whole text, except
 // for labels and annotations.
-type selector struct {
-	group, version, kind, name, namespace pattern
+type objectSelector struct {
+	group, version, kind, name, namespace textPattern
 	labels, annotations                   labels.Selector
 }
 
-// pattern matches texts; without an expression it is the text itself, and an empty one matches all.
-type pattern struct {
+// textPattern matches texts; without an expression it is the text itself, and an empty one matches all.
+type textPattern struct {
 	text string
 	rx   *regexp.Regexp
 }
 
-func newPattern(text string) (pattern, error) {
+func newPattern(text string) (textPattern, error) {
 	if text == regexp.QuoteMeta(text) {
-		return pattern{text: text}, nil
+		return textPattern{text: text}, nil
 	}
 	rx, err := regexp.Compile("^(?:" + text + ")$")
-	return pattern{text: text, rx: rx}, err
+	return textPattern{text: text, rx: rx}, err
 }
 
-func (p *pattern) matches(text string) bool {
+func (p *textPattern) matches(text string) bool {
 	switch {
 	case p.text == "":
 		return true
@@ -41,9 +41,9 @@ func (p *pattern) matches(text string) bool {
 	return p.rx.MatchString(text)
 }
 
-func newSelector(s *types.Selector) (result selector, err error) {
+func newSelector(s *types.Selector) (result objectSelector, err error) {
 	for _, part := range []struct {
-		to   *pattern
+		to   *textPattern
 		text string
 	}{{&result.group, s.Group}, {&result.version, s.Version}, {&result.kind, s.Kind}, {&result.name, s.Name}, {&result.namespace, s.Namespace}} {
 		if *part.to, err = newPattern(part.text); err != nil {
@@ -61,7 +61,7 @@ func newSelector(s *types.Selector) (result selector, err error) {
 	return result, err
 }
 
-func (s *selector) matches(o *object.Object) bool {
+func (s *objectSelector) matches(o *object.Object) bool {
 	return s.kind.matches(o.ID.Kind) && s.name.matches(o.ID.Name) && s.namespace.matches(o.ID.Namespace) && s.group.matches(o.ID.Group) &&
 		(s.version.text == "" || s.version.matches(apiVersionOf(&o.Root))) &&
 		matchesLabels(s.labels, o, "labels") && matchesLabels(s.annotations, o, "annotations")

@@ -108,7 +108,7 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 				continue
 			}
 			from := originOrPatch(cmp.Or(p.From, o.Rule), o)
-			list.Errorf(diag.Refused, keyPlace(placeOrSpec(from, o), from, &p), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedy(from))
+			list.Errorf(diag.Refused, keyPlace(placeOrSpec(from, o), from, &p), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedyFor(from))
 		}
 	}
 }
@@ -166,8 +166,8 @@ func isFromOverlay(name string) bool {
 	return strings.HasPrefix(name, "overlays/") && !strings.HasPrefix(path.Base(name), "cluster.")
 }
 
-// remedy says who can put a value right.
-func remedy(from *origin.Origin) string {
+// remedyFor says who can put a value right.
+func remedyFor(from *origin.Origin) string {
 	switch {
 	case from == nil:
 		return ourMistake

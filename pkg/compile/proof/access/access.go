@@ -215,8 +215,8 @@ func (c *Cluster) Add(f Facts) {
 	c.accounts = append(c.accounts, f.accounts...)
 }
 
-// aggregate gives roles the rules of those that they select, and the platform's roles those that name them by label.
-func (c *Cluster) aggregate() {
+// aggregateRoles gives roles the rules of those that they select, and the platform's roles those that name them by label.
+func (c *Cluster) aggregateRoles() {
 	for _, known := range platformRoles() {
 		own := c.roles[known.roleRef]
 		if own == nil {

@@ -132,8 +132,8 @@ func bansOfWeight(w banWeight) *bannedRights {
 	return list
 }
 
-// reason returns why a right is banned, or "".
-func (l *bannedRights) reason(r Right) string {
+// reasonAgainst returns why a right is banned, or "".
+func (l *bannedRights) reasonAgainst(r Right) string {
 	near := l.ofGroup[r.Group]
 	if r.Group == all {
 		near = l.all

@@ -23,7 +23,7 @@ func (c *Cluster) Holdings() []Holding {
 	if c.roles == nil {
 		c.roles = map[roleRef]*role{}
 	}
-	c.aggregate()
+	c.aggregateRoles()
 	index := map[holder]int{}
 	var list []Holding
 	var given [][]*binding
@@ -132,5 +132,5 @@ func (r Right) SevereReason() string {
 		// To bind one role that is known gives no more than the role.
 		return ""
 	}
-	return severeBans.reason(r)
+	return severeBans.reasonAgainst(r)
 }

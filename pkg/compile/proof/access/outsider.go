@@ -10,7 +10,7 @@ import (
 // must not have what is banned for tenants: it leads into every namespace. The accounts of components do what their charts say, which
 // is software that the platform team chose; a warning names those who could do everything. What an account may do in its own
 // namespace is its own business.
-func (r *proof) judgeOutsider(h *holding) {
+func (r *proof) judgeOutsider(h *heldRoles) {
 	if r.isEngine(h.Subject) {
 		return
 	}
@@ -48,7 +48,7 @@ func (r *proof) powerfulRight(by grant, component bool) (Right, string) {
 		if component && right.Name != "" {
 			continue
 		}
-		if why := list.reason(right); why != "" {
+		if why := list.reasonAgainst(right); why != "" {
 			return right, why
 		}
 	}

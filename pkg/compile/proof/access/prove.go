@@ -20,7 +20,7 @@ type proof struct {
 	// owners are the tenants by namespace, people the classes of a group by tenant.
 	owners map[string]*plan.Tenant
 	people map[string]map[*plan.Tenant]roleSet
-	held   []holding
+	held   []heldRoles
 	index  map[holder]int
 	// byNumber are the roles.
 	byNumber []*role
@@ -35,8 +35,8 @@ type holder struct {
 	namespace string
 }
 
-// holding is the roles of a holder, by number, and for each the binding that gives it.
-type holding struct {
+// heldRoles is the roles of a holder, by number, and for each the binding that gives it.
+type heldRoles struct {
 	holder
 	roles  []int
 	grants []grant
@@ -62,9 +62,9 @@ type Held struct {
 func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) []Held {
 	r := proof{
 		Cluster: c, plan: p, list: list, owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]roleSet{},
-		index: make(map[holder]int, len(c.bindings)), held: make([]holding, 0, len(c.bindings)), sets: map[string][]Right{}, promised: map[roleSet][]Right{},
+		index: make(map[holder]int, len(c.bindings)), held: make([]heldRoles, 0, len(c.bindings)), sets: map[string][]Right{}, promised: map[roleSet][]Right{},
 	}
-	c.aggregate()
+	c.aggregateRoles()
 	r.readOwners()
 	r.collectHoldings()
 	r.byNumber = c.rolesByNumber()
@@ -127,7 +127,7 @@ func (r *proof) addGrant(h holder, role int, at source.Span, by string) {
 	if !known {
 		i = len(r.held)
 		r.index[h] = i
-		r.held = append(r.held, holding{holder: h})
+		r.held = append(r.held, heldRoles{holder: h})
 	}
 	r.held[i].roles = append(r.held[i].roles, role)
 	r.held[i].grants = append(r.held[i].grants, grant{role, by, at})
@@ -197,7 +197,7 @@ func (r *proof) checkControllerBinding(b *binding, s Subject, at source.Span) {
 }
 
 // judgeHolding compares what a holder has with what it may have.
-func (r *proof) judgeHolding(h *holding) {
+func (r *proof) judgeHolding(h *heldRoles) {
 	owner := r.owners[h.namespace]
 	has := r.rightsOfHolding(h)
 	switch {
@@ -232,7 +232,7 @@ func (r *proof) promisedRights(of roleSet) []Right {
 }
 
 // rightsOfHolding returns what the roles of a holder allow together.
-func (r *proof) rightsOfHolding(h *holding) []Right {
+func (r *proof) rightsOfHolding(h *heldRoles) []Right {
 	slices.Sort(h.roles)
 	h.roles = slices.Compact(h.roles)
 	if len(h.roles) == 1 {
@@ -254,7 +254,7 @@ func (r *proof) rightsOfHolding(h *holding) []Right {
 	return set
 }
 
-func (r *proof) checkAtMost(h *holding, has, allowed []Right) {
+func (r *proof) checkAtMost(h *heldRoles, has, allowed []Right) {
 	extra := RightsBeyond(has, allowed)
 	if len(extra) == 0 {
 		return
@@ -263,7 +263,7 @@ func (r *proof) checkAtMost(h *holding, has, allowed []Right) {
 	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(bannedRank(b), bannedRank(a)) })
 	by := r.grantOfRight(h, extra[0])
 	d := r.errorf(diag.BeyondRole, by, "the %s may `%s` in %s by the binding `%s`, and its tenant does not give it that", h.Subject, extra[0], scopeText(h.namespace), by.by)
-	if why := bans.reason(extra[0]); why != "" {
+	if why := bans.reasonAgainst(extra[0]); why != "" {
 		d.Notef("%s", why)
 	}
 	if len(extra) > 1 {
@@ -280,7 +280,7 @@ func (r *proof) alsoNamespace(namespace string, d *diag.Diagnostic) {
 }
 
 // grantOfRight returns the binding that gives a right.
-func (r *proof) grantOfRight(h *holding, right Right) grant {
+func (r *proof) grantOfRight(h *heldRoles, right Right) grant {
 	i := slices.IndexFunc(h.grants, func(g grant) bool { return slices.Contains(r.byNumber[g.role].rights, right) })
 	return h.grants[max(0, i)]
 }
@@ -305,7 +305,7 @@ func firstPlace(places ...source.Span) source.Span {
 }
 
 func bannedRank(right Right) int {
-	if bans.reason(right) != "" {
+	if bans.reasonAgainst(right) != "" {
 		return 1
 	}
 	return 0
@@ -318,7 +318,7 @@ func scopeText(namespace string) string {
 	return "the namespace `" + namespace + "`"
 }
 
-func (r *proof) reportOutsider(h *holding, owner *plan.Tenant) {
+func (r *proof) reportOutsider(h *heldRoles, owner *plan.Tenant) {
 	d := r.list.Errorf(diag.OutsideSubjectBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
 		h.grants[0].by, h.namespace, h.Subject, owner.Name.V)
 	r.alsoNamespace(h.namespace, d)
@@ -326,7 +326,7 @@ func (r *proof) reportOutsider(h *holding, owner *plan.Tenant) {
 
 // judgeApplier asks that the account which applies a tenant's own objects may write what the tenant's people write themselves, which are
 // claims, with the verbs that applying takes. Whoever writes policies, quotas or bindings of a tenant decides what bounds it.
-func (r *proof) judgeApplier(h *holding, has []Right) {
+func (r *proof) judgeApplier(h *heldRoles, has []Right) {
 	for _, right := range has {
 		if right.Group != "" || right.Resource != "persistentvolumeclaims" || !isApplierVerb(right.Verb) {
 			by := r.grantOfRight(h, right)
@@ -410,7 +410,7 @@ func (r *proof) reportAggregations() {
 // aggregatedTooMuch returns a right that a role must not add to the platform's. The compiler's own add what viewers and editors have at most.
 func (r *proof) aggregatedTooMuch(own *role) (Right, string) {
 	for _, right := range own.rights {
-		if why := bans.reason(right); why != "" {
+		if why := bans.reasonAgainst(right); why != "" {
 			return right, why
 		}
 	}

@@ -52,7 +52,7 @@ func (p *proof) reportTooSmall(t *plan.Tenant, share *plan.Share, list []unreach
 		Also(fromSpan(list[0].runtime.mostFrom), "allowed here").Helpf("raise `nodes` or `borrow`, or narrow `nodes.max` with a variant of the tenant")
 }
 
-func (p *proof) reportRefused(t *plan.Tenant, q *queue, r *runtime, why refusal) {
+func (p *proof) reportRefused(t *plan.Tenant, q *queue, r *runtime, why queueRefusal) {
 	span := fromSpan(q.flavor(r.profile).resources[0].from)
 	if p.flavors[r.profile] == nil || p.noteKnownCause(why.code(), span, r) {
 		return // a flavor that is not there is a finding of its own

@@ -160,8 +160,8 @@ func (m *kueueModel) suitsTopology(q *queue, set *podSet, f *flavor) bool {
 	return levels != nil && slices.Contains(levels.levels, set.level)
 }
 
-// refusal is why a queue never admits a job. The zero refusal means that it does.
-type refusal struct {
+// queueRefusal is why a queue never admits a job. The zero refusal means that it does.
+type queueRefusal struct {
 	// uncovered is a resource that the queue does not count.
 	uncovered string
 	// unplaced is a pod set that no flavor takes.
@@ -172,10 +172,10 @@ type refusal struct {
 	wanted, most int64
 }
 
-func (r refusal) admitted() bool { return r == refusal{} }
+func (r queueRefusal) admitted() bool { return r == queueRefusal{} }
 
 // code is the finding about a refusal.
-func (r refusal) code() diag.Code {
+func (r queueRefusal) code() diag.Code {
 	switch {
 	case r.uncovered != "":
 		return diag.NotCovered
@@ -187,31 +187,31 @@ func (r refusal) code() diag.Code {
 
 // admits reports whether a queue admits a job when nothing else runs: pod set after pod set, each to the first flavor that takes it
 // and has room, as Kueue's scheduler does.
-func (m *kueueModel) admits(q *queue, r *runtime, nodes int64) refusal {
+func (m *kueueModel) admits(q *queue, r *runtime, nodes int64) queueRefusal {
 	used := make(flavorQuantities, 0, 2*len(r.node.requests))
-	if why := m.charge(q, &r.launcher, 1, &used); !why.admitted() {
+	if why := m.chargePodSet(q, &r.launcher, 1, &used); !why.admitted() {
 		return why
 	}
 	if pods := r.nodePods(nodes); pods > 0 {
-		return m.charge(q, &r.node, pods, &used)
+		return m.chargePodSet(q, &r.node, pods, &used)
 	}
-	return refusal{}
+	return queueRefusal{}
 }
 
-func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuantities) refusal {
+func (m *kueueModel) chargePodSet(q *queue, set *podSet, pods int64, used *flavorQuantities) queueRefusal {
 	var g *resourceGroup
 	for _, request := range set.requests {
 		if request.value == 0 {
 			continue
 		}
 		if g = q.groupCovering(request.name); g == nil {
-			return refusal{uncovered: request.name}
+			return queueRefusal{uncovered: request.name}
 		}
 	}
 	if g == nil {
-		return refusal{}
+		return queueRefusal{}
 	}
-	why := refusal{unplaced: set.name}
+	why := queueRefusal{unplaced: set.name}
 	for i := range g.flavors {
 		f := m.flavors[g.flavors[i].name]
 		if f == nil || !m.mayCharge(q, g, set, f) {
@@ -219,7 +219,7 @@ func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuant
 		}
 		short := m.chargeFlavor(q, f.name, set, pods, used)
 		if short.admitted() {
-			return refusal{}
+			return queueRefusal{}
 		}
 		if why.unplaced != "" || short.most > 0 {
 			why = short
@@ -229,14 +229,14 @@ func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuant
 }
 
 // chargeFlavor charges a pod set to a flavor if there can ever be enough of it.
-func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int64, used *flavorQuantities) refusal {
+func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int64, used *flavorQuantities) queueRefusal {
 	for _, request := range set.requests {
 		wanted, most := multiplyBounded(request.value, pods), m.potentialAvailable(q, flavor, request.name)
 		if before := used.get(flavor, request.name); before != nil {
 			wanted = addBounded(wanted, before.value)
 		}
 		if wanted > most {
-			return refusal{short: request.name, flavor: flavor, wanted: wanted, most: most}
+			return queueRefusal{short: request.name, flavor: flavor, wanted: wanted, most: most}
 		}
 	}
 	for _, request := range set.requests {
@@ -246,7 +246,7 @@ func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int
 		}
 		*used = append(*used, flavorQuantity{flavor, request.name, multiplyBounded(request.value, pods)})
 	}
-	return refusal{}
+	return queueRefusal{}
 }
 
 // largestAdmitted returns the largest job that a queue ever admits, between a number of nodes that it admits and one that it does not.

@@ -144,7 +144,7 @@ func (o *openFlow) partsBeyond(namespace string, known labelsOf, others []openFl
 			continue
 		}
 		piece.Flow = flowOfRemainder(piece.Flow, left)
-		if last := len(found) - 1; last >= 0 && adjacent(&found[last], &piece.Flow) {
+		if last := len(found) - 1; last >= 0 && areAdjacent(&found[last], &piece.Flow) {
 			found[last].To = piece.To
 			continue
 		}
@@ -153,7 +153,7 @@ func (o *openFlow) partsBeyond(namespace string, known labelsOf, others []openFl
 	return found
 }
 
-func adjacent(a, b *Flow) bool {
+func areAdjacent(a, b *Flow) bool {
 	return a.From.IsValid() && a.Ports == b.Ports && a.Pods == b.Pods && addressRange{a.From, a.To}.touches(b.From)
 }
 

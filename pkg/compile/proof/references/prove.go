@@ -179,7 +179,7 @@ func (p *prover) reportMissingPart(n *objectName) {
 }
 
 // reportEmptySelector reports a selector for which nothing is there, and a port that what it selects does not have.
-func (p *prover) reportEmptySelector(s *selection) {
+func (p *prover) reportEmptySelector(s *labelSelection) {
 	if !p.ours[s.namespace] || len(s.selector) == 0 {
 		return
 	}
@@ -211,7 +211,7 @@ func (p *prover) reportEmptySelector(s *selection) {
 	}
 }
 
-func (p *prover) checkServiceSelector(s *selection) {
+func (p *prover) checkServiceSelector(s *labelSelection) {
 	found := false
 	var ports []string
 	for i := range p.facts.services {
@@ -238,7 +238,7 @@ func portHelp(ports []string) string {
 	return "write one of `" + strings.Join(slices.Compact(slices.Sorted(slices.Values(ports))), "`, `") + "`, or the number of the port"
 }
 
-func (p *prover) reportSelectsNothing(s *selection, kind string) {
+func (p *prover) reportSelectsNothing(s *labelSelection, kind string) {
 	p.list.Warnf(diag.SelectsNothing, s.at, "%s selects `%s`, and no %s in `%s` has that", s.by, s.selector, kind, s.namespace).
 		Helpf("correct the labels of one of them, or accept it with a waiver where somebody else makes such a %s", kind)
 }

@@ -108,7 +108,7 @@ func (r factReader) readService() {
 	o := r.object
 	spec := o.Root.Get("spec")
 	own := serviceFact{id: o.ID, labels: textsByKey(o.Root.At("metadata", "labels"))}
-	s := selection{by: o.ID, namespace: o.ID.Namespace, at: r.placeOf(spec.At("selector"))}
+	s := labelSelection{by: o.ID, namespace: o.ID.Namespace, at: r.placeOf(spec.At("selector"))}
 	for port := range items(spec.At("ports")) {
 		own.ports = append(own.ports, port.Scalar("port"), port.Scalar("name"))
 		if target := port.At("targetPort"); target != nil && target.Kind == object.TextNode {
@@ -129,7 +129,7 @@ func (r factReader) readPodSelector(spec *object.Node) {
 	if selector == nil || len(selector.Children) == 0 || !r.isJudged(selector) {
 		return
 	}
-	s := selection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOf(*selector), at: r.placeOf(selector)}
+	s := labelSelection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOf(*selector), at: r.placeOf(selector)}
 	for rule := range items(spec.At("ingress")) {
 		for port := range items(rule.Get("ports")) {
 			if own := port.Get("port"); own != nil && own.Kind == object.TextNode {
@@ -168,7 +168,7 @@ func (r factReader) readMonitor(spec *object.Node) {
 			ports = append(ports, placedText{port.Text, r.placeOf(port)})
 		}
 	}
-	r.facts.selections = append(r.facts.selections, selection{
+	r.facts.selections = append(r.facts.selections, labelSelection{
 		ports: ports, by: r.object.ID, namespace: r.object.ID.Namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.placeOf(selector),
 	})
 }

@@ -20,7 +20,7 @@ import (
 // Facts are what the proof must know of the objects of a unit.
 type Facts struct {
 	named      []objectName
-	selections []selection
+	selections []labelSelection
 	mentions   []namespaceMention
 	probes     []probePort
 	rights     []unknownRoleWord
@@ -61,8 +61,8 @@ const (
 	nearMissesOnly
 )
 
-// selection is what selects pods, or Services, by labels.
-type selection struct {
+// labelSelection is what selects pods, or Services, by labels.
+type labelSelection struct {
 	by        object.ID
 	namespace string
 	services  bool

@@ -17,7 +17,7 @@ var compiled []byte
 
 // CompiledCases returns the edits of compiled.yaml, done to compiled objects.
 func CompiledCases(objects []map[string]any) ([]Case, error) {
-	var edits []edit
+	var edits []objectEdit
 	if err := yaml.UnmarshalStrict(compiled, &edits, withExactNumbers); err != nil {
 		return nil, fmt.Errorf("read the edits of compiled objects: %w", err)
 	}
@@ -63,7 +63,7 @@ func RandomCases(objects []map[string]any, n int, seed uint64) []Case {
 		object := runtime.DeepCopyJSON(first[kind])
 		places := pathsBelow(object, nil)
 		at := places[random.IntN(len(places))]
-		if what, done := disturb(random, object, at); done {
+		if what, done := disturbValue(random, object, at); done {
 			cases = append(cases, Case{Name: fmt.Sprintf("%s: %s at %s", kind, what, fmt.Sprint(at)), Object: object})
 		}
 	}
@@ -97,9 +97,9 @@ var wrong = map[string]any{
 	"seven": int64(7), "a fraction": 0.5, "yes": true, "an empty map": map[string]any{}, "an empty list": []any{}, "a map": map[string]any{"colour": "red"}, "a list": []any{"red"},
 }
 
-// disturb changes the value at a path and says how.
-func disturb(random *rand.Rand, object map[string]any, at []any) (what string, done bool) {
-	e := edit{}
+// disturbValue changes the value at a path and says how.
+func disturbValue(random *rand.Rand, object map[string]any, at []any) (what string, done bool) {
+	e := objectEdit{}
 	switch last := at[len(at)-1]; random.IntN(4) {
 	case 0:
 		_, e.Drop = last.(string)

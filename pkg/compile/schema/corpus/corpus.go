@@ -29,10 +29,10 @@ type Case struct {
 // corpusFile is corpus.yaml: objects that are accepted, by name, and edits of them.
 type corpusFile struct {
 	Objects map[string]map[string]any
-	Cases   []edit
+	Cases   []objectEdit
 }
 
-type edit struct {
+type objectEdit struct {
 	Name string
 	// Of is the object that is edited: the value At a path becomes To, or goes with Drop.
 	Of      string
@@ -73,7 +73,7 @@ func withExactNumbers(decoder *json.Decoder) *json.Decoder {
 }
 
 // apply edits a value and returns it: another one where a list got longer.
-func (e edit) apply(value any, path []any) (any, error) {
+func (e objectEdit) apply(value any, path []any) (any, error) {
 	if len(path) == 0 {
 		return e.To, nil
 	}

@@ -31,7 +31,7 @@ func crdTables(definition crd, want map[string]bool, schemas map[string]json.Raw
 		if !version.Served || !want[kind] {
 			continue
 		}
-		var doc document
+		var doc schemaDocument
 		if err := decodeStrict(version.Schema.OpenAPIV3Schema, &doc); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
@@ -47,15 +47,15 @@ func crdTables(definition crd, want map[string]bool, schemas map[string]json.Raw
 }
 
 // addRootFields gives the root of a custom resource the fields that the API server gives it.
-func (d *document) addRootFields() {
+func (d *schemaDocument) addRootFields() {
 	if d.Properties == nil {
-		d.Properties = map[string]*document{}
+		d.Properties = map[string]*schemaDocument{}
 	}
-	d.Properties["apiVersion"] = &document{Type: "string"}
-	d.Properties["kind"] = &document{Type: "string"}
-	metadata := &document{Ref: refPrefix + objectMeta}
+	d.Properties["apiVersion"] = &schemaDocument{Type: "string"}
+	d.Properties["kind"] = &schemaDocument{Type: "string"}
+	metadata := &schemaDocument{Ref: refPrefix + objectMeta}
 	if own := d.Properties["metadata"]; own != nil && len(own.Properties) > 0 {
-		metadata = &document{AllOf: []*document{metadata, own}}
+		metadata = &schemaDocument{AllOf: []*schemaDocument{metadata, own}}
 	}
 	d.Properties["metadata"] = metadata
 }

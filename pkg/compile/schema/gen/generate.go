@@ -25,7 +25,7 @@ type tableArchive struct {
 	schemas map[string]json.RawMessage
 }
 
-func generate(file string) error {
+func generateArchive(file string) error {
 	a := tableArchive{want: wantedKinds(), tables: map[string]*shape.Table{}, schemas: map[string]json.RawMessage{}}
 	contents, err := readAll(pinned.Sources)
 	if err != nil {

@@ -45,7 +45,7 @@ func (r *reducer) shapeOfReference(ref string) (int, error) {
 	if !known {
 		return 0, fmt.Errorf("%s names no schema", ref)
 	}
-	var doc document
+	var doc schemaDocument
 	if err := decodeStrict(data, &doc); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
@@ -89,7 +89,7 @@ func (r *reducer) intern(s shape.Shape) int {
 
 // shapeOf returns the place of a document's shape. A partial document is one under allOf, anyOf, oneOf or not: it constrains values
 // and does not list all fields.
-func (r *reducer) shapeOf(doc *document, partial bool) (int, error) {
+func (r *reducer) shapeOf(doc *schemaDocument, partial bool) (int, error) {
 	if ref := doc.onlyReference(); ref != "" {
 		return r.shapeOfReference(ref)
 	}
@@ -102,14 +102,14 @@ func (r *reducer) shapeOf(doc *document, partial bool) (int, error) {
 
 // onlyReference returns the $ref of a document that says nothing else. Native kinds wrap a $ref in allOf to give it a description and a
 // default. The default does not matter there: it is a Go zero value.
-func (d *document) onlyReference() string {
+func (d *schemaDocument) onlyReference() string {
 	if len(d.AllOf) == 1 && d.AllOf[0].Ref != "" && d.Type == "" {
 		return d.AllOf[0].Ref
 	}
 	return d.Ref
 }
 
-func (r *reducer) newShape(doc *document, partial bool) (shape.Shape, error) {
+func (r *reducer) newShape(doc *schemaDocument, partial bool) (shape.Shape, error) {
 	s := shape.Shape{
 		Type: doc.Type, Format: doc.Format, IntOrString: doc.IntOrString || doc.Format == "int-or-string",
 		Nullable: doc.Nullable, Embedded: doc.Embedded, Default: doc.Default, Pattern: doc.Pattern,
@@ -122,7 +122,7 @@ func (r *reducer) newShape(doc *document, partial bool) (shape.Shape, error) {
 	if s.IntOrString {
 		s.Type, s.Format = "", ""
 	}
-	for _, fill := range []func(*document, *shape.Shape, bool) error{r.addFields, r.addItems, r.addAlternatives, addRules} {
+	for _, fill := range []func(*schemaDocument, *shape.Shape, bool) error{r.addFields, r.addItems, r.addAlternatives, addRules} {
 		if err := fill(doc, &s, partial); err != nil {
 			return s, err
 		}
@@ -132,12 +132,12 @@ func (r *reducer) newShape(doc *document, partial bool) (shape.Shape, error) {
 
 // allowsUnnamedFields reports whether a map may have fields that the document does not name. A native kind with no field at all is a Go type that
 // keeps whatever it is given.
-func (d *document) allowsUnnamedFields(native, partial bool) bool {
+func (d *schemaDocument) allowsUnnamedFields(native, partial bool) bool {
 	nameless := native && d.Type == "object" && len(d.Properties) == 0 && d.AdditionalProperties == nil
 	return partial || nameless || d.PreserveUnknown || d.AdditionalProperties != nil && d.AdditionalProperties.any
 }
 
-func (r *reducer) addFields(doc *document, s *shape.Shape, partial bool) error {
+func (r *reducer) addFields(doc *schemaDocument, s *shape.Shape, partial bool) error {
 	if doc.AdditionalProperties != nil && doc.AdditionalProperties.schema != nil {
 		at, err := r.shapeOf(doc.AdditionalProperties.schema, partial)
 		if err != nil {
@@ -166,7 +166,7 @@ func (r *reducer) addFields(doc *document, s *shape.Shape, partial bool) error {
 	return nil
 }
 
-func (r *reducer) addItems(doc *document, s *shape.Shape, partial bool) error {
+func (r *reducer) addItems(doc *schemaDocument, s *shape.Shape, partial bool) error {
 	if doc.Items == nil {
 		return nil
 	}
@@ -175,13 +175,13 @@ func (r *reducer) addItems(doc *document, s *shape.Shape, partial bool) error {
 	return err
 }
 
-func (r *reducer) addAlternatives(doc *document, s *shape.Shape, _ bool) (err error) {
+func (r *reducer) addAlternatives(doc *schemaDocument, s *shape.Shape, _ bool) (err error) {
 	if s.IntOrString {
 		// What remains there are the two types, which the flag says already.
 		return nil
 	}
 	for _, list := range []struct {
-		from []*document
+		from []*schemaDocument
 		to   *[]int
 	}{{doc.AllOf, &s.AllOf}, {doc.AnyOf, &s.AnyOf}, {doc.OneOf, &s.OneOf}} {
 		for _, alternative := range list.from {
@@ -200,7 +200,7 @@ func (r *reducer) addAlternatives(doc *document, s *shape.Shape, _ bool) (err er
 	return nil
 }
 
-func addRules(doc *document, s *shape.Shape, _ bool) error {
+func addRules(doc *schemaDocument, s *shape.Shape, _ bool) error {
 	for _, rule := range doc.Validations {
 		switch {
 		case rule.OptionalOldSelf || rule.FieldPath != "":

@@ -82,7 +82,7 @@ func TestReduce(t *testing.T) {
 				named[key] = json.RawMessage(text)
 			}
 			r := newReducer(false, named)
-			var doc document
+			var doc schemaDocument
 			err := decodeStrict([]byte(test.doc), &doc)
 			if err == nil {
 				_, err = r.shapeOf(&doc, false)

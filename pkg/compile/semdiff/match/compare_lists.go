@@ -31,7 +31,7 @@ var orderedLists = []string{"command", "args", "initContainers", "flavors", "lev
 func isOrderedList(name string) bool { return slices.Contains(orderedLists, name) }
 
 // compareLists compares two lists: the items that belong together, those that only one has, and the order of the ones that belong together.
-func (d *differ) compareLists(a, b *object.Node, s originSides) {
+func (d *objectDiffer) compareLists(a, b *object.Node, s originSides) {
 	name, values := d.path.Last(), hasOnlyScalars(a) && hasOnlyScalars(b)
 	if values && (isOrderedList(name) || hasRepeats(a) || hasRepeats(b)) {
 		if !d.equal(a, b) {
@@ -40,7 +40,7 @@ func (d *differ) compareLists(a, b *object.Node, s originSides) {
 		return
 	}
 	keyOf, keyed := itemKeyOf(name, a, b)
-	p := pairing{taken: make([]bool, len(a.Children)), old: make([]int, len(b.Children)), inOrder: true}
+	p := itemPairing{taken: make([]bool, len(a.Children)), old: make([]int, len(b.Children)), inOrder: true}
 	switch {
 	case values:
 		keyOf = func(n *object.Node) string { return n.Text }
@@ -78,8 +78,8 @@ func (d *differ) compareLists(a, b *object.Node, s originSides) {
 	}
 }
 
-// pairing says which items of two lists belong together.
-type pairing struct {
+// itemPairing says which items of two lists belong together.
+type itemPairing struct {
 	// old is for each item of the list afterwards the index of the one before, or -1; taken are those that have one.
 	old   []int
 	taken []bool
@@ -88,7 +88,7 @@ type pairing struct {
 	last    int
 }
 
-func (p *pairing) take(i, at int) {
+func (p *itemPairing) take(i, at int) {
 	p.old[i] = at
 	if at < 0 {
 		return
@@ -98,7 +98,7 @@ func (p *pairing) take(i, at int) {
 }
 
 // pair takes for each item the first one that fits.
-func (p *pairing) pair(a, b *object.Node, fit func(old, later *object.Node) bool) {
+func (p *itemPairing) pair(a, b *object.Node, fit func(old, later *object.Node) bool) {
 	for i := range b.Children {
 		at := -1
 		for j := range a.Children {
@@ -112,7 +112,7 @@ func (p *pairing) pair(a, b *object.Node, fit func(old, later *object.Node) bool
 }
 
 // pairByKey takes for each item the one with its key, which is another one where names were replaced.
-func (p *pairing) pairByKey(a, b *object.Node, keyOf func(*object.Node) string, r *renaming) {
+func (p *itemPairing) pairByKey(a, b *object.Node, keyOf func(*object.Node) string, r *renaming) {
 	place := make(map[string]int, len(a.Children))
 	for i := range a.Children {
 		place[keyOf(&a.Children[i])] = i
@@ -132,7 +132,7 @@ func (p *pairing) pairByKey(a, b *object.Node, keyOf func(*object.Node) string, 
 }
 
 // pairRest takes of what is left the first with the first. Their order is not known.
-func (p *pairing) pairRest() {
+func (p *itemPairing) pairRest() {
 	for i, old := range p.old {
 		if old >= 0 {
 			continue
@@ -144,7 +144,7 @@ func (p *pairing) pairRest() {
 }
 
 // compareItems compares two items with one key. Nil is one that is not there.
-func (d *differ) compareItems(key string, a, b *object.Node, s originSides) {
+func (d *objectDiffer) compareItems(key string, a, b *object.Node, s originSides) {
 	d.compareBelow(key, func() {
 		switch {
 		case a == nil:
@@ -174,7 +174,7 @@ func replacingPatch(list *object.Node, from *origin.Origin) *origin.Origin {
 }
 
 // compareOrder notes that items which belong together come in another order.
-func (d *differ) compareOrder(a, b *object.Node, s originSides) {
+func (d *objectDiffer) compareOrder(a, b *object.Node, s originSides) {
 	name, reason := d.path.Last(), "only the order changed, which has no meaning here"
 	if isOrderedList(name) || name == "env" && (refersToVariables(a) || refersToVariables(b)) {
 		reason = ""

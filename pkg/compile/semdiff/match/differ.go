@@ -8,8 +8,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 )
 
-// differ finds the changes between two states of one object.
-type differ struct {
+// objectDiffer finds the changes between two states of one object.
+type objectDiffer struct {
 	cluster, unit string
 	before, after *object.Object
 	// renamed says how names of the one side are called on the other; nil where nothing is renamed.
@@ -22,7 +22,7 @@ type differ struct {
 const Folder = "(folder)"
 
 // changes returns what is different between two states of an object, in the order of its paths.
-func (d *differ) changes() []*Change {
+func (d *objectDiffer) changes() []*Change {
 	if d.before.Folder != d.after.Folder && d.renamed == nil {
 		before, after := object.Text("", d.before.Folder, nil), object.Text("", d.after.Folder, nil)
 		d.path = Path{Folder}
@@ -36,7 +36,7 @@ func (d *differ) changes() []*Change {
 // originSides are the origins that hold for the two values.
 type originSides struct{ from, to *origin.Origin }
 
-func (d *differ) compareNodes(a, b *object.Node, from, to *origin.Origin) {
+func (d *objectDiffer) compareNodes(a, b *object.Node, from, to *origin.Origin) {
 	if a.From != nil {
 		from = a.From
 	}
@@ -54,14 +54,14 @@ func (d *differ) compareNodes(a, b *object.Node, from, to *origin.Origin) {
 	}
 }
 
-func (d *differ) compareScalars(a, b *object.Node, s originSides) {
+func (d *objectDiffer) compareScalars(a, b *object.Node, s originSides) {
 	if !d.equal(a, b) {
 		d.addChange(a, b, s.from, s.to, sameMeaning(d.path, a, b))
 	}
 }
 
 // compareFields compares maps, whose entries are sorted.
-func (d *differ) compareFields(a, b *object.Node, s originSides) {
+func (d *objectDiffer) compareFields(a, b *object.Node, s originSides) {
 	i, j := 0, 0
 	for i < len(a.Children) || j < len(b.Children) {
 		switch {
@@ -79,7 +79,7 @@ func (d *differ) compareFields(a, b *object.Node, s originSides) {
 }
 
 // noteRemovedEntry notes an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
-func (d *differ) noteRemovedEntry(child *object.Node, s originSides) {
+func (d *objectDiffer) noteRemovedEntry(child *object.Node, s originSides) {
 	d.compareBelow(child.Key, func() {
 		if child.Kind == object.MapNode && len(child.Children) > 0 {
 			none := object.Map(child.Key)
@@ -94,7 +94,7 @@ func (d *differ) noteRemovedEntry(child *object.Node, s originSides) {
 	})
 }
 
-func (d *differ) noteAddedEntry(child *object.Node, s originSides) {
+func (d *objectDiffer) noteAddedEntry(child *object.Node, s originSides) {
 	d.compareBelow(child.Key, func() {
 		if child.Kind == object.MapNode && len(child.Children) > 0 {
 			none := object.Map(child.Key)
@@ -109,13 +109,13 @@ func (d *differ) noteAddedEntry(child *object.Node, s originSides) {
 	})
 }
 
-func (d *differ) compareBelow(key string, do func()) {
+func (d *objectDiffer) compareBelow(key string, do func()) {
 	d.path = append(d.path, key)
 	do()
 	d.path = d.path[:len(d.path)-1]
 }
 
-func (d *differ) addChange(a, b *object.Node, from, to *origin.Origin, same string) {
+func (d *objectDiffer) addChange(a, b *object.Node, from, to *origin.Origin, same string) {
 	c := &Change{Cluster: d.cluster, Unit: d.unit, Before: d.before, After: d.after, Path: append(Path(nil), d.path...), Old: a, New: b, Same: same}
 	if a != nil {
 		c.From = from
@@ -129,7 +129,7 @@ func (d *differ) addChange(a, b *object.Node, from, to *origin.Origin, same stri
 }
 
 // equal reports whether two trees have the same content, whatever they are called where names are replaced.
-func (d *differ) equal(a, b *object.Node) bool {
+func (d *objectDiffer) equal(a, b *object.Node) bool {
 	if a.Kind != b.Kind || len(a.Children) != len(b.Children) || a.Text != b.Text && !d.renamed.isSameText(a.Text, b.Text) {
 		return false
 	}
@@ -143,10 +143,10 @@ func (d *differ) equal(a, b *object.Node) bool {
 }
 
 // Equal reports whether two trees have the same content.
-func Equal(a, b *object.Node) bool { return (&differ{}).equal(a, b) }
+func Equal(a, b *object.Node) bool { return (&objectDiffer{}).equal(a, b) }
 
 // addLeaves adds all values below a node, the items of lists of values by what they are, as those of two lists are compared.
-func (d *differ) addLeaves(n *object.Node) {
+func (d *objectDiffer) addLeaves(n *object.Node) {
 	if n.Leaf() {
 		d.addChange(nil, n, nil, nil, "")
 		return
@@ -164,14 +164,14 @@ func (d *differ) addLeaves(n *object.Node) {
 // Leaves are the values below a part of the object as it is afterwards, each as the change from nothing that it is. They are to be judged;
 // what is told is the change itself.
 func (c *Change) Leaves(path Path, part *object.Node) []*Change {
-	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.Before, after: c.After, path: slices.Clone(path)}
+	d := objectDiffer{cluster: c.Cluster, unit: c.Unit, before: c.Before, after: c.After, path: slices.Clone(path)}
 	d.addLeaves(part)
 	return d.found
 }
 
 // ValuesBeyond are the values by which the object as it is afterwards differs from another one that could have been there before.
 func (c *Change) ValuesBeyond(before *object.Node) []*Change {
-	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.After, after: c.After}
+	d := objectDiffer{cluster: c.Cluster, unit: c.Unit, before: c.After, after: c.After}
 	d.compareNodes(before, c.New, nil, nil)
 	return d.found
 }

@@ -171,7 +171,7 @@ func (j *unitJoiner) countSameButNames(r *renaming, old, later string) (same, al
 			continue
 		}
 		all++
-		if added := j.renamedCounterpart(r, removed); added != nil && isInNamespace(added, later) && (&differ{renamed: r}).equal(removed.Old, added.New) {
+		if added := j.renamedCounterpart(r, removed); added != nil && isInNamespace(added, later) && (&objectDiffer{renamed: r}).equal(removed.Old, added.New) {
 			same++
 		}
 	}
@@ -256,7 +256,7 @@ func (j *unitJoiner) renameCandidates(removed *Change) []*Change {
 	var found []*Change
 	for _, added := range j.Added {
 		a, b := removed.Before.ID, added.After.ID
-		if a.Kind == b.Kind && a.Group == b.Group && a.Namespace == b.Namespace && (&differ{renamed: renamingOf(removed, added)}).equal(removed.Old, added.New) {
+		if a.Kind == b.Kind && a.Group == b.Group && a.Namespace == b.Namespace && (&objectDiffer{renamed: renamingOf(removed, added)}).equal(removed.Old, added.New) {
 			found = append(found, added)
 		}
 	}

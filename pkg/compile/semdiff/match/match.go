@@ -72,7 +72,7 @@ func CompareSpecs(before, after *object.Object) []*Change {
 	case after == nil:
 		return []*Change{{Before: before, Old: &before.Root, From: before.Rule}}
 	}
-	d := differ{before: before, after: after}
+	d := objectDiffer{before: before, after: after}
 	return slices.DeleteFunc(d.changes(), func(c *Change) bool {
 		was, is := c.Old.Scalar(), c.New.Scalar()
 		return c.Same != "" || SameQuantity(was, is) || sameDuration(was, is)
@@ -100,7 +100,7 @@ func changedValues(cluster, unit string, before, after *object.Object, r *renami
 	}
 	// The objects are copied, so that the changes do not keep their whole units.
 	old, later := *before, *after
-	d := differ{cluster: cluster, unit: unit, before: &old, after: &later, renamed: r}
+	d := objectDiffer{cluster: cluster, unit: unit, before: &old, after: &later, renamed: r}
 	return d.changes()
 }
 

@@ -34,16 +34,16 @@ func (r *renaming) renameIn(text string) string {
 		return text
 	}
 	for i := range r.pairs {
-		text = replaceName(text, r.pairs[i].from, placeholder(i))
+		text = replaceName(text, r.pairs[i].from, placeholderOf(i))
 	}
 	for i := range r.pairs {
-		text = strings.ReplaceAll(text, placeholder(i), r.pairs[i].to)
+		text = strings.ReplaceAll(text, placeholderOf(i), r.pairs[i].to)
 	}
 	return text
 }
 
-// placeholder stands for a name that was replaced already. It is in no text of Kubernetes.
-func placeholder(i int) string { return "\x00" + string(rune('A'+i)) + "\x00" }
+// placeholderOf stands for a name that was replaced already. It is in no text of Kubernetes.
+func placeholderOf(i int) string { return "\x00" + string(rune('A'+i)) + "\x00" }
 
 // replaceName replaces a name where it stands alone: `vision` in `lockstep-tenant-vision`, not in `television`.
 func replaceName(text, from, to string) string {

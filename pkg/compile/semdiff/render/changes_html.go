@@ -12,7 +12,7 @@ import (
 )
 
 // writeChanges writes the entries, with what filters them.
-func (p *page) writeChanges(r *semdiff.Report) {
+func (p *htmlPage) writeChanges(r *semdiff.Report) {
 	p.raw("<section aria-labelledby=\"changes\">\n<h2 id=\"changes\">Changes</h2>\n")
 	shown := r.Entries[:min(maxEntries, len(r.Entries))]
 	if len(shown) == 0 {
@@ -36,7 +36,7 @@ func (p *page) writeChanges(r *semdiff.Report) {
 }
 
 // writeFilter writes by what changes can be filtered.
-func (p *page) writeFilter(r *semdiff.Report) {
+func (p *htmlPage) writeFilter(r *semdiff.Report) {
 	consequences, tenants, clusters := map[rule.Consequence]int{}, map[string]bool{}, map[string]bool{}
 	for i := range r.Entries {
 		e := &r.Entries[i]
@@ -79,7 +79,7 @@ func (p *page) writeFilter(r *semdiff.Report) {
 	p.raw("<button type=\"reset\">Show all</button>\n<button type=\"button\" id=\"unfold\">Unfold all</button>\n<p id=\"shown\" role=\"status\"></p>\n</form>\n")
 }
 
-func (p *page) writeEntry(n int, e *group.Entry) {
+func (p *htmlPage) writeEntry(n int, e *group.Entry) {
 	severity, consequence := e.Severity.String(), string(e.Consequence)
 	p.put(`<li class="entry %s" data-severity="%s" data-consequence="%s" data-clusters="%s" data-tenants="%s">`+"\n",
 		severity, severity, consequence, escapeControl(strings.Join(e.Affected.Clusters, " ")), p.tenantNumbers(e.Affected.Tenants))
@@ -116,7 +116,7 @@ func (p *page) writeEntry(n int, e *group.Entry) {
 }
 
 // writeSpecLines writes the lines of the specs that are responsible.
-func (p *page) writeSpecLines(e *group.Entry) {
+func (p *htmlPage) writeSpecLines(e *group.Entry) {
 	if e.Before.IsZero() && e.After.IsZero() {
 		return
 	}
@@ -136,7 +136,7 @@ func (p *page) writeSpecLines(e *group.Entry) {
 }
 
 // writeSpecLine writes a row: mark is + for the line afterwards and − for that before.
-func (p *page) writeSpecLine(mark, class string, at source.Span, address string) {
+func (p *htmlPage) writeSpecLine(mark, class string, at source.Span, address string) {
 	p.put(`<tr class="%s"><th scope="row">`, class)
 	p.writePlace(at, address)
 	p.raw(`</th><td class="mark">`)
@@ -146,7 +146,7 @@ func (p *page) writeSpecLine(mark, class string, at source.Span, address string)
 	p.put(`%s</td><td><code>%s</code></td></tr>`, mark, p.lineText(at))
 }
 
-func (p *page) writeSamples(e *group.Entry) {
+func (p *htmlPage) writeSamples(e *group.Entry) {
 	lines := sampleLines(e)
 	if len(lines) == 0 {
 		return
@@ -160,7 +160,7 @@ func (p *page) writeSamples(e *group.Entry) {
 }
 
 // writeNames writes out what the line of an entry has no room for, as long as the page has some.
-func (p *page) writeNames(noun string, list []string) {
+func (p *htmlPage) writeNames(noun string, list []string) {
 	shown := min(maxNames, len(list))
 	if len(list) <= named || p.named+shown > maxAllNames {
 		return
@@ -178,7 +178,7 @@ func (p *page) writeNames(noun string, list []string) {
 }
 
 // tenantNumbers are those of tenants, between spaces; `*` is any.
-func (p *page) tenantNumbers(tenants []string) string {
+func (p *htmlPage) tenantNumbers(tenants []string) string {
 	if p.filters += len(tenants); p.filters > maxFilters {
 		return "*"
 	}

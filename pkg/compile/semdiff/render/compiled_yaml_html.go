@@ -16,7 +16,7 @@ const (
 )
 
 // writeCompiledYAML writes how the objects differ that an entry shows, as YAML, behind a click.
-func (p *page) writeCompiledYAML(e *group.Entry) {
+func (p *htmlPage) writeCompiledYAML(e *group.Entry) {
 	var lines []yamlLine
 	for i := range e.Samples {
 		last, around := "", match.Path(nil)

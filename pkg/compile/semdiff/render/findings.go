@@ -8,8 +8,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// finding is what the compiler says in one place, for however many tenants.
-type finding struct {
+// groupedFinding is what the compiler says in one place, for however many tenants.
+type groupedFinding struct {
 	severity, code, message string
 	at                      source.Span
 	// more is how many others have the code and the place.
@@ -21,8 +21,8 @@ type finding struct {
 type findingPlace struct{ code, at string }
 
 // findingsOf puts those of one code and one place together, in the order of the first.
-func findingsOf(list []*diag.Diagnostic) []finding {
-	var all []finding
+func findingsOf(list []*diag.Diagnostic) []groupedFinding {
+	var all []groupedFinding
 	known := map[findingPlace]int{}
 	for _, d := range list {
 		k := findingPlace{string(d.Code), d.Span.String()}
@@ -31,20 +31,20 @@ func findingsOf(list []*diag.Diagnostic) []finding {
 			continue
 		}
 		known[k] = len(all)
-		all = append(all, finding{severity: string(d.Severity), code: string(d.Code), message: d.Message, at: d.Span, secret: d.Secret})
+		all = append(all, groupedFinding{severity: string(d.Severity), code: string(d.Code), message: d.Message, at: d.Span, secret: d.Secret})
 	}
 	return all
 }
 
-// waiver is what a spec accepts, for however many findings.
-type waiver struct {
+// joinedWaiver is what a spec accepts, for however many findings.
+type joinedWaiver struct {
 	group.Waived
 	more int
 }
 
 // joinWaivers puts those together that have one reason, the new ones first.
-func joinWaivers(list []group.Waived) []waiver {
-	var all []waiver
+func joinWaivers(list []group.Waived) []joinedWaiver {
+	var all []joinedWaiver
 	known := map[group.Waived]int{}
 	for _, w := range list {
 		k := group.Waived{Code: w.Code, Reason: w.Reason, Until: w.Until, New: w.New}
@@ -53,9 +53,9 @@ func joinWaivers(list []group.Waived) []waiver {
 			continue
 		}
 		known[k] = len(all)
-		all = append(all, waiver{Waived: w})
+		all = append(all, joinedWaiver{Waived: w})
 	}
-	slices.SortStableFunc(all, func(a, b waiver) int {
+	slices.SortStableFunc(all, func(a, b joinedWaiver) int {
 		switch {
 		case a.New == b.New:
 			return 0

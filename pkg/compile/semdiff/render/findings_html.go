@@ -11,7 +11,7 @@ import (
 const maxFindings = 200
 
 // writeFindings writes what the compiler says, and what specs accept.
-func (p *page) writeFindings(f *group.Findings) {
+func (p *htmlPage) writeFindings(f *group.Findings) {
 	p.raw("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings and waivers</h2>\n")
 	p.writeFindingList("New findings of the compiler", findingsOf(f.New), true)
 	accepted := joinWaivers(f.Waived)
@@ -40,7 +40,7 @@ func (p *page) writeFindings(f *group.Findings) {
 }
 
 // writeFindingList writes findings; those that are new have their severity and their line.
-func (p *page) writeFindingList(heading string, all []finding, isNew bool) {
+func (p *htmlPage) writeFindingList(heading string, all []groupedFinding, isNew bool) {
 	p.writeItems(heading, min(maxFindings+1, len(all)), func(i int) {
 		if i == maxFindings {
 			p.raw("There are more, for which there is no room; the format json has them all.")
@@ -59,7 +59,7 @@ func (p *page) writeFindingList(heading string, all []finding, isNew bool) {
 }
 
 // writeItems writes a list below its heading, where it has items.
-func (p *page) writeItems(heading string, n int, item func(int)) {
+func (p *htmlPage) writeItems(heading string, n int, item func(int)) {
 	if n == 0 {
 		return
 	}
@@ -73,7 +73,7 @@ func (p *page) writeItems(heading string, n int, item func(int)) {
 }
 
 // writeReason writes a text in a format, and a link to the page about its code.
-func (p *page) writeReason(format, text, code string) {
+func (p *htmlPage) writeReason(format, text, code string) {
 	p.put(format, text)
 	p.put(`<a href="%s">%s</a>`, safeAddress(diag.Code(code).URL()), code)
 }

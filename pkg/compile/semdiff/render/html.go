@@ -46,7 +46,7 @@ const (
 // HTML writes a report as a page for reviewers: the verdict, changes with filters, who reaches whom before and after, quota before and
 // after, findings and waivers. Reachability is there if the report has what was proven (review.Options.Whole).
 func HTML(w io.Writer, r *semdiff.Report, compared ComparedStates, links Links) error {
-	p := page{markup: markup{bufio.NewWriter(w)}, links: links, hidden: hiddenLines(r), tenants: map[string]int{}}
+	p := htmlPage{markup: markup{bufio.NewWriter(w)}, links: links, hidden: hiddenLines(r), tenants: map[string]int{}}
 	matrices, quiet := reachMatrices(r)
 	gauges, gaugesLeft := changedGauges(r)
 	reach, found := len(matrices)+len(quiet) > 0, len(r.Findings.New)+len(r.Findings.Fixed)+len(r.Findings.Waived)+len(r.Findings.Waivers)+len(r.Findings.Deciding) > 0
@@ -72,8 +72,8 @@ func HTML(w io.Writer, r *semdiff.Report, compared ComparedStates, links Links) 
 	return p.Flush()
 }
 
-// page is a page that is written.
-type page struct {
+// htmlPage is a page that is written.
+type htmlPage struct {
 	markup
 	links Links
 	// hidden are the lines that must not be shown.
@@ -101,7 +101,7 @@ func findingPlaceOf(at source.Span) findingPlace {
 	return findingPlace{at: at.Path() + ":" + decimal(at.Line)}
 }
 
-func (p *page) writeHead(r *semdiff.Report, compared ComparedStates) {
+func (p *htmlPage) writeHead(r *semdiff.Report, compared ComparedStates) {
 	p.put(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -143,7 +143,7 @@ func (p *page) writeHead(r *semdiff.Report, compared ComparedStates) {
 }
 
 // writeVerdict writes what matters: that check refuses it, and the parts of the verdict, the most severe first.
-func (p *page) writeVerdict(r *semdiff.Report) {
+func (p *htmlPage) writeVerdict(r *semdiff.Report) {
 	if n := r.Findings.Errors; n > 0 {
 		p.put(`<p class="refused" role="alert"><b>check refuses this</b> with <a href="#findings">%s</a></p>`+"\n", plural(n, "error"))
 	}
@@ -159,7 +159,7 @@ func (p *page) writeVerdict(r *semdiff.Report) {
 }
 
 // writePartLink writes a link to a part of the page, if it is there.
-func (p *page) writePartLink(there bool, id, called string) {
+func (p *htmlPage) writePartLink(there bool, id, called string) {
 	if there {
 		p.put("<li><a href=\"#%s\">%s</a></li>\n", id, called)
 	}
@@ -169,7 +169,7 @@ func (p *page) writePartLink(there bool, id, called string) {
 var labels = map[rule.Severity]string{rule.Critical: "critical", rule.Warning: "warnings", rule.Notice: "notices", rule.Info: "for information"}
 
 // writePlace writes where a line of a spec is.
-func (p *page) writePlace(at source.Span, address string) {
+func (p *htmlPage) writePlace(at source.Span, address string) {
 	place := escapeControl(at.Path())
 	if at.Line > 0 {
 		place += ":" + decimal(at.Line)
@@ -178,7 +178,7 @@ func (p *page) writePlace(at source.Span, address string) {
 }
 
 // lineText is the line of a spec, "" where the span is about a whole file or must not be shown.
-func (p *page) lineText(at source.Span) string {
+func (p *htmlPage) lineText(at source.Span) string {
 	if at.IsZero() || at.Line < 1 || p.hidden[findingPlaceOf(at)] {
 		return ""
 	}
@@ -192,7 +192,7 @@ func (p *page) lineText(at source.Span) string {
 }
 
 // writeLineBelow writes a line of a spec under what is about it, if there is one.
-func (p *page) writeLineBelow(at source.Span, address string) {
+func (p *htmlPage) writeLineBelow(at source.Span, address string) {
 	if !at.IsZero() {
 		p.raw("<br>")
 		p.writePlace(at, address)

@@ -119,13 +119,13 @@ func JSON(w io.Writer, r *semdiff.Report, compared ComparedStates) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(recorder{}.recordOfReport(r, compared))
+	return encoder.Encode(jsonRecorder{}.recordOfReport(r, compared))
 }
 
-// recorder measures the lines that places are in.
-type recorder struct{ places diag.Places }
+// jsonRecorder measures the lines that places are in.
+type jsonRecorder struct{ places diag.Places }
 
-func (c recorder) recordOfReport(r *semdiff.Report, compared ComparedStates) reportRecord {
+func (c jsonRecorder) recordOfReport(r *semdiff.Report, compared ComparedStates) reportRecord {
 	result := reportRecord{
 		Compared: Sides(compared), Verdict: r.Verdict, Worst: r.Worst().String(), Entries: []entryRecord{}, Clusters: []clusterRecord{},
 		Findings: findingsRecord{Errors: r.Findings.Errors, New: diagnosticRecords(r.Findings.New), Fixed: diagnosticRecords(r.Findings.Fixed), Waived: c.recordsOfWaived(r.Findings.Waived), Waivers: c.recordsOfWaivers(r.Findings.Waivers), Deciding: r.Findings.Deciding},
@@ -146,7 +146,7 @@ func (c recorder) recordOfReport(r *semdiff.Report, compared ComparedStates) rep
 	return result
 }
 
-func (c recorder) recordOfEntry(e *group.Entry) entryRecord {
+func (c jsonRecorder) recordOfEntry(e *group.Entry) entryRecord {
 	result := entryRecord{
 		Rule: e.Rule, Consequence: string(e.Consequence), Severity: e.Severity.String(), Jobs: e.Jobs.String(), Title: e.Title, Help: e.Help,
 		Before: c.placeOf(e.Before), After: c.placeOf(e.After), Count: e.Count, Values: e.Values, Blast: e.Affected, Samples: []effectRecord{},
@@ -179,7 +179,7 @@ func effectRecordOf(e *rule.Effect) effectRecord {
 	return result
 }
 
-func (c recorder) recordsOfWaived(list []group.Waived) []waivedRecord {
+func (c jsonRecorder) recordsOfWaived(list []group.Waived) []waivedRecord {
 	var result []waivedRecord
 	for _, w := range list {
 		result = append(result, waivedRecord{w.Code, w.Message, w.Reason, w.Until, c.placeOf(w.At), w.New})
@@ -187,7 +187,7 @@ func (c recorder) recordsOfWaived(list []group.Waived) []waivedRecord {
 	return result
 }
 
-func (c recorder) recordsOfWaivers(list []group.WaiverChange) []waiverRecord {
+func (c jsonRecorder) recordsOfWaivers(list []group.WaiverChange) []waiverRecord {
 	var result []waiverRecord
 	for i := range list {
 		w := &list[i]
@@ -203,7 +203,7 @@ func (c recorder) recordsOfWaivers(list []group.WaiverChange) []waiverRecord {
 	return result
 }
 
-func (c recorder) placeOf(at source.Span) *diag.Place {
+func (c jsonRecorder) placeOf(at source.Span) *diag.Place {
 	if at.IsZero() {
 		return nil
 	}

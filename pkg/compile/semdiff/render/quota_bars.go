@@ -199,7 +199,7 @@ func amountValue(text string) float64 {
 }
 
 // writeQuota writes what holders have, before and after. Left is how many gauges have no room.
-func (p *page) writeQuota(gauges []quotaGauge, left int) {
+func (p *htmlPage) writeQuota(gauges []quotaGauge, left int) {
 	p.raw("<section aria-labelledby=\"quota\">\n<h2 id=\"quota\">Quota</h2>\n")
 	p.raw(`<p class="legend"><svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="was" width="24" height="10"/></svg> before <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is" width="24" height="10"/></svg> after <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is borrows" width="24" height="10"/></svg> may be borrowed on top. Tenants that were compared; those that cannot differ are left out.</p>` + "\n<div class=\"gauges\">\n")
 	for i := range gauges {

@@ -26,16 +26,16 @@ var unrouted = []netip.Prefix{
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("fc00::/7"),
 }
 
-// parties are who may speak with whom on a cluster: its tenants on both sides together, sorted, then the outside.
-type parties struct {
+// reachParties are who may speak with whom on a cluster: its tenants on both sides together, sorted, then the outside.
+type reachParties struct {
 	names []string
 	at    map[string]int
 	// tenants is how many of them are tenants.
 	tenants int
 }
 
-func partiesOf(before, after *semdiff.Proven) *parties {
-	e := &parties{at: map[string]int{}}
+func partiesOf(before, after *semdiff.Proven) *reachParties {
+	e := &reachParties{at: map[string]int{}}
 	for _, facts := range []*semdiff.Proven{before, after} {
 		if facts == nil {
 			continue
@@ -56,7 +56,7 @@ func partiesOf(before, after *semdiff.Proven) *parties {
 
 // reachState is who may speak with whom in one state, and over which ports.
 type reachState struct {
-	ends *parties
+	ends *reachParties
 	// open has a bit for each end that an end reaches; half those where only one of two tenants allows it, which is not traffic.
 	open, half []bitSet
 	ports      map[[2]int][]string
@@ -89,7 +89,7 @@ func newBitSets(n, size int) []bitSet {
 
 // reachOf joins what namespaces may do as what tenants may do. Traffic between two tenants needs a namespace of each: the one that may
 // send and the other that may receive.
-func reachOf(e *parties, facts *semdiff.Proven) *reachState {
+func reachOf(e *reachParties, facts *semdiff.Proven) *reachState {
 	r := &reachState{ends: e, open: newBitSets(len(e.names), len(e.names)), half: newBitSets(len(e.names), len(e.names)), ports: map[[2]int][]string{}}
 	if facts == nil {
 		return r

@@ -53,7 +53,7 @@ const (
 
 // comparedReach is the two states of one cluster.
 type comparedReach struct {
-	*parties
+	*reachParties
 	was, is *reachState
 }
 
@@ -312,7 +312,7 @@ func (c *comparedReach) countWays(m *reachMatrix) {
 }
 
 // writeReach writes who reaches whom on the clusters where it differs.
-func (p *page) writeReach(matrices []reachMatrix, quiet []string) {
+func (p *htmlPage) writeReach(matrices []reachMatrix, quiet []string) {
 	p.raw("<section aria-labelledby=\"reach\">\n<h2 id=\"reach\">Who reaches whom</h2>\n")
 	if len(matrices) > 0 {
 		p.raw(`<p class="legend"><span class="cell opened">+</span> opened <span class="cell closed">−</span> closed <span class="cell altered">±</span> other ports or addresses <span class="cell open">●</span> open, as before <span class="cell half">◐</span> allowed by one side only: no traffic</p>` + "\n")

@@ -104,7 +104,7 @@ const toldSeverities = 10
 func (t *textWriter) writeFindings(f *group.Findings) {
 	for _, part := range []struct {
 		heading string
-		all     []finding
+		all     []groupedFinding
 	}{{"New findings of the compiler", findingsOf(f.New)}, {"Findings that are gone", findingsOf(f.Fixed)}} {
 		if len(part.all) > 0 {
 			fmt.Fprintf(t, "\n%s:\n", part.heading)
@@ -157,7 +157,7 @@ func (t *textWriter) warningMark(w *group.WaiverChange) string {
 	return t.palette.Warning + "warning" + t.resetColour() + " "
 }
 
-func (t *textWriter) writeWaivers(all []waiver) {
+func (t *textWriter) writeWaivers(all []joinedWaiver) {
 	if len(all) > 0 {
 		fmt.Fprint(t, "\nAccepted by waivers:\n")
 	}

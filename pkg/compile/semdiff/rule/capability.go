@@ -22,7 +22,7 @@ var capabilityRule = &Rule{
 	Says: []Consequence{ChangesSync, WidensAccess, AdmitsMore, AdmitsLess, OpensNetwork, ReordersQueue, AddsObjects},
 	claims: func(c *match.Change) bool {
 		if c.Whole() {
-			return c.Added() && !c.Renamed() && len(abilities(c.After)) > 0
+			return c.Added() && !c.Renamed() && len(abilitiesOf(c.After)) > 0
 		}
 		return len(abilitiesGained(c)) > 0
 	},
@@ -38,7 +38,7 @@ var capabilityRule = &Rule{
 		for _, change := range c.added {
 			// Others are told by the rule. On a cluster that is new there is nothing yet that an object could take.
 			if change.Disposal.WithTenant && isForeignObject(change.After) {
-				if can := abilities(change.After); len(can) > 0 && (!change.Disposal.WithCluster || mostSevere(can).severity == Critical) {
+				if can := abilitiesOf(change.After); len(can) > 0 && (!change.Disposal.WithCluster || mostSevere(can).severity == Critical) {
 					effects = append(effects, c.gainedAbility([]*match.Change{change}, can))
 				}
 			}
@@ -57,8 +57,8 @@ type ability struct {
 	follows string
 }
 
-// abilities are what an object can do; none where nothing is known to matter.
-func abilities(o *object.Object) []ability {
+// abilitiesOf are what an object can do; none where nothing is known to matter.
+func abilitiesOf(o *object.Object) []ability {
 	var can []ability
 	for i := range kindAbilities {
 		if row := &kindAbilities[i]; row.matches(o) {
@@ -110,7 +110,7 @@ func mostSevere(can []ability) ability {
 
 // newAbility is a new object that can do something.
 func (c *Cluster) newAbility(change *match.Change) Effect {
-	part, can := []*match.Change{change}, abilities(change.After)
+	part, can := []*match.Change{change}, abilitiesOf(change.After)
 	if isEngine(change) {
 		can = slices.DeleteFunc(can, func(a ability) bool { return a.follows != "" && c.was.sources[a.follows] })
 		if len(can) == 0 {
@@ -156,5 +156,5 @@ func abilitiesGained(change *match.Change) []ability {
 	if change.Before == nil || change.After == nil || isEngine(change) || isService(change) || isImmutableField(change) {
 		return nil
 	}
-	return missingFrom(abilities(change.After), abilities(change.Before))
+	return missingFrom(abilitiesOf(change.After), abilitiesOf(change.Before))
 }

@@ -269,7 +269,7 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 
 // keptObjectsEffect says what becomes of objects that an engine keeps, or kept.
 func (c *Cluster) keptObjectsEffect(part []*match.Change) Effect {
-	before, after := protections(part[0].Before), protections(part[0].After)
+	before, after := engineProtections(part[0].Before), engineProtections(part[0].After)
 	switch lost, gained := missingFrom(before, after), missingFrom(after, before); {
 	case len(c.was.engine)+len(c.is.engine) == 0:
 		return c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none").withClause("have", "other annotations for a GitOps engine")
@@ -281,8 +281,8 @@ func (c *Cluster) keptObjectsEffect(part []*match.Change) Effect {
 	return c.effect(part, ChangesSync, Notice, "the GitOps engine applies an object in another way").withClause("have", "objects that are applied in another way")
 }
 
-// protections are what keeps an object from an engine: that it is not pruned, by either engine, and that it does not go with its stage.
-func protections(o *object.Object) []string {
+// engineProtections are what keeps an object from an engine: that it is not pruned, by either engine, and that it does not go with its stage.
+func engineProtections(o *object.Object) []string {
 	var found []string
 	annotations := o.Root.At("metadata", "annotations")
 	if annotations.Scalar(fluxPrune) == "disabled" {

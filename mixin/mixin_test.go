@@ -67,7 +67,9 @@ func judged(t *testing.T) (fires, quiet map[string]bool) {
 			Tests []struct {
 				Cases []struct {
 					Name     string `json:"alertname"`
-					Expected []any  `json:"exp_alerts"`
+					Expected []struct {
+						Labels map[string]string `json:"exp_labels"`
+					} `json:"exp_alerts"`
 				} `json:"alert_rule_test"`
 			}
 		}
@@ -76,6 +78,12 @@ func judged(t *testing.T) (fires, quiet map[string]bool) {
 			for _, c := range test.Cases {
 				fires[c.Name] = fires[c.Name] || len(c.Expected) > 0
 				quiet[c.Name] = quiet[c.Name] || len(c.Expected) == 0
+				for _, alert := range c.Expected {
+					// By this label Prometheus' operator tells the team of the job. What is no team's has none.
+					if _, named := alert.Labels["namespace"]; named != strings.HasPrefix(c.Name, "TrainJobMPI") {
+						t.Errorf("%s: %s fires with the labels %v", path, c.Name, alert.Labels)
+					}
+				}
 			}
 		}
 	}

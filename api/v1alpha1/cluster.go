@@ -43,6 +43,9 @@ type ClusterSpec struct {
 	Images ImageSources `json:"images,omitempty"`
 	// Monitoring says who scrapes metrics; missing means nobody.
 	Monitoring *Monitoring `json:"monitoring,omitempty"`
+	// Logs is the URL by which people see the logs of a job that is over, in Grafana or the console of OpenShift. {namespace} and {job} stand for its
+	// names, {from} and {to} for the milliseconds since 1970 between which it lived. Other braces and quotes are written as %7B, %7D and %22.
+	Logs string `json:"logs,omitempty" jsonschema:"format=logs-url"`
 	// GitOps says who applies the compiled tree; missing means that somebody runs kubectl.
 	GitOps *GitOps `json:"gitops,omitempty"`
 	// Components are Helm charts of the repository that are rendered into platform/.
@@ -113,6 +116,9 @@ type Monitoring struct {
 	Alerts *bool `json:"alerts,omitempty"`
 	// Dashboards compiles dashboards of Grafana, as ConfigMaps with the label grafana_dashboard. Missing means false.
 	Dashboards *bool `json:"dashboards,omitempty"`
+	// Notify is by what the cluster's Alertmanager may tell tenants of alerts; missing means that they are not told. Email takes an SMTP server in
+	// the settings of Alertmanager itself: without it Prometheus' operator takes no AlertmanagerConfig of anybody.
+	Notify []string `json:"notify,omitempty" jsonschema:"uniqueItems,enum=Email,enum=Slack,enum=Webhook"`
 }
 
 // The GitOps engines.

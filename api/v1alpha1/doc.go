@@ -12,9 +12,9 @@
 //	maximum=N           the greatest allowed number
 //	minItems=N          the least length of a list or a map
 //	uniqueItems         no value twice in a list of strings
-//	format=F            cidr, code, date, device, dns-label, dns-name, duration, env-name, git-url, group, image,
-//	                    image-prefix, interface-name, kubernetes-version, label-name, label-value, mount-path, minor-version, mpi-version,
-//	                    https-url, namespace-pattern, network, path, resource-name, sha256
+//	format=F            cidr, code, date, device, dns-label, dns-name, duration, email, env-name, git-url, group, image,
+//	                    image-prefix, interface-name, kubernetes-version, label-name, label-value, logs-url, mount-path, minor-version, mpi-version,
+//	                    https-url, namespace-pattern, network, path, resource-name, secret-key, sha256
 //
 // The package has types and no behaviour.
 package v1alpha1

@@ -38,6 +38,8 @@ type TenantSpec struct {
 	PullSecrets []string `json:"pullSecrets,omitempty" jsonschema:"uniqueItems,format=dns-name"`
 	// ObjectStore is where jobs keep data and checkpoints.
 	ObjectStore *ObjectStore `json:"objectStore,omitempty"`
+	// Alerts says who is told of the tenant's jobs that failed or do not get on, on clusters that have `monitoring.notify`.
+	Alerts []Receiver `json:"alerts,omitempty"`
 	// Variants are runtimes of this tenant alone: a catalog runtime with some values changed.
 	Variants []Variant `json:"variants,omitempty"`
 	// PodSecurity is the Pod Security Standard of the namespaces. `baseline` admits root.
@@ -123,6 +125,38 @@ type ObjectStore struct {
 	Secret string `json:"secret" jsonschema:"required,format=dns-name"`
 	// Endpoint is the URL of the store, without credentials; missing means that the secret says it.
 	Endpoint string `json:"endpoint,omitempty" jsonschema:"format=https-url"`
+}
+
+// Receiver is who is told of alerts, in at least one of the three ways.
+type Receiver struct {
+	// Name tells the receiver from others of the tenant.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// Severities are those of the alerts; missing means critical and warning.
+	Severities []string `json:"severities,omitempty" jsonschema:"uniqueItems,enum=critical,enum=warning,enum=info"`
+	// Email lists addresses.
+	Email []string `json:"email,omitempty" jsonschema:"uniqueItems,format=email"`
+	// Slack is a channel of Slack, or of what has incoming webhooks like Slack.
+	Slack *SlackReceiver `json:"slack,omitempty"`
+	// Webhook gets alerts as JSON, in the form of Alertmanager.
+	Webhook *WebhookReceiver `json:"webhook,omitempty"`
+}
+
+// SlackReceiver is an incoming webhook of Slack. Its URL is a credential, so that it never is in a spec.
+type SlackReceiver struct {
+	// Secret of the tenant's namespaces that holds the URL.
+	Secret string `json:"secret" jsonschema:"required,format=dns-name"`
+	// Key of the Secret.
+	Key string `json:"key,omitempty" jsonschema:"format=secret-key,default=url"`
+}
+
+// WebhookReceiver is a URL, in the open or in a Secret.
+type WebhookReceiver struct {
+	// URL is for receivers that need no credentials, such as one of your own; it should begin with https.
+	URL string `json:"url,omitempty" jsonschema:"format=https-url"`
+	// Secret of the tenant's namespaces that holds the URL, in place of URL.
+	Secret string `json:"secret,omitempty" jsonschema:"format=dns-name"`
+	// Key of the Secret.
+	Key string `json:"key,omitempty" jsonschema:"format=secret-key,default=url"`
 }
 
 // Variant is a runtime of one tenant: it compiles to a TrainingRuntime in each namespace.

@@ -22,7 +22,7 @@ import (
 type auditFlags struct {
 	job, user string
 	since     time.Duration
-	output    output
+	output    outputFlag
 }
 
 func newAudit(k *kube) *cobra.Command {
@@ -51,31 +51,31 @@ The API server writes such a log where its policy has the rules of docs/audit-po
 			if f.since < 0 {
 				return usageErrorf("`--since` cannot be negative")
 			}
-			steps, err := k.audited(f, args)
-			return errors.Join(f.output.print(k.streams.Out, stepList(steps)), err)
+			steps, err := k.auditSteps(f, args)
+			return errors.Join(f.output.printResult(k.streams.Out, stepsTable(steps)), err)
 		},
 	}
 	cmd.Flags().StringVar(&f.job, "job", "", "only jobs of this name; * matches any letters")
 	cmd.Flags().StringVar(&f.user, "user", "", "only what this user did, or a service for them")
 	cmd.Flags().DurationVar(&f.since, "since", 0, "only what is newer than this, such as 24h")
-	f.output.register(cmd, false)
+	f.output.registerFlag(cmd, false)
 	return cmd
 }
 
-// audited returns the steps that are wanted. Those before an error are returned with it.
-func (k *kube) audited(f *auditFlags, files []string) ([]audit.Step, error) {
+// auditSteps returns the steps that are wanted. Those before an error are returned with it.
+func (k *kube) auditSteps(f *auditFlags, files []string) ([]audit.JobStep, error) {
 	if _, err := path.Match(f.job, ""); err != nil {
 		return nil, usageErrorf("`--job %s` is not a pattern: %v", f.job, err)
 	}
 	var history audit.History
-	steps := []audit.Step{}
+	steps := []audit.JobStep{}
 	for _, name := range files {
 		log, err := k.openLog(name)
 		if err != nil {
 			return steps, cli.Failure(err)
 		}
-		for event, err := range audit.Read(log) {
-			if audit.Unfinished(err) { // as that of a log that is being written
+		for event, err := range audit.ReadEvents(log) {
+			if audit.IsUnfinishedLine(err) { // as that of a log that is being written
 				fmt.Fprintf(k.streams.ErrOut, "warning: %s: %v\n", name, err)
 				break
 			}
@@ -83,7 +83,7 @@ func (k *kube) audited(f *auditFlags, files []string) ([]audit.Step, error) {
 				return steps, cli.Failure(errors.Join(fmt.Errorf("%s: %w", name, err), log.Close()))
 			}
 			for _, step := range history.Add(event) {
-				if f.wants(step, *k.flags.Namespace) {
+				if f.matches(step, *k.flags.Namespace) {
 					steps = append(steps, step)
 				}
 			}
@@ -95,7 +95,7 @@ func (k *kube) audited(f *auditFlags, files []string) ([]audit.Step, error) {
 	return steps, nil
 }
 
-func (f *auditFlags) wants(s audit.Step, namespace string) bool {
+func (f *auditFlags) matches(s audit.JobStep, namespace string) bool {
 	named, _ := path.Match(f.job, s.Job)
 	return (f.job == "" || named) && (namespace == "" || s.Namespace == namespace) &&
 		(f.user == "" || s.By == f.user || s.Through == f.user) && (f.since == 0 || time.Since(s.Time) <= f.since)
@@ -123,8 +123,8 @@ func (k *kube) openLog(name string) (io.ReadCloser, error) {
 	}{unpacked, file}, nil
 }
 
-func stepList(steps []audit.Step) printed {
-	what := printed{value: map[string]any{"items": steps}, text: func(w io.Writer) error {
+func stepsTable(steps []audit.JobStep) printable {
+	what := printable{value: map[string]any{"items": steps}, text: func(w io.Writer) error {
 		if len(steps) == 0 {
 			_, err := fmt.Fprintln(w, "No step of a TrainJob in what was asked for. Does the policy of the log have the rules of docs/audit-policy.yaml?")
 			return err
@@ -135,9 +135,9 @@ func stepList(steps []audit.Step) printed {
 			if s.Through != "" {
 				by += " through " + s.Through
 			}
-			rows = append(rows, []string{s.Time.UTC().Format(time.RFC3339), s.Namespace + "/" + s.Job, s.What, by, shortened(s.Detail, false)})
+			rows = append(rows, []string{s.Time.UTC().Format(time.RFC3339), s.Namespace + "/" + s.Job, s.What, by, shortenUnlessWide(s.Detail, false)})
 		}
-		return table(w, rows)
+		return writeTable(w, rows)
 	}}
 	for _, s := range steps {
 		what.names = append(what.names, "trainjob/"+s.Job)

@@ -42,20 +42,20 @@ what looks like a secret is taken out; look through it all the same before you p
 			if file == "" {
 				file = args[0] + ".tar.gz"
 			}
-			return k.bundle(cmd.Context(), args[0], file)
+			return k.writeBundle(cmd.Context(), args[0], file)
 		},
 	}
 	cmd.Flags().StringVar(&file, "file", "", "the archive to write; without it JOB.tar.gz. What is there already is not overwritten")
 	return cmd
 }
 
-func (k *kube) bundle(ctx context.Context, name, file string) error {
+func (k *kube) writeBundle(ctx context.Context, name, file string) error {
 	job, err := k.trainJob(ctx, name)
 	if err != nil {
 		return err
 	}
 	b := bundle.New(job.Name)
-	if err := k.pack(ctx, b, job); err != nil {
+	if err := k.fillBundle(ctx, b, job); err != nil {
 		return err
 	}
 	// Others on this machine need not read it.
@@ -66,32 +66,32 @@ func (k *kube) bundle(ctx context.Context, name, file string) error {
 	if err != nil {
 		return cli.Failure(err)
 	}
-	if err := errors.Join(b.Write(to, time.Now()), to.Close()); err != nil {
+	if err := errors.Join(b.WriteArchive(to, time.Now()), to.Close()); err != nil {
 		return cli.Failure(errors.Join(err, os.Remove(file))) // half an archive helps nobody
 	}
-	fmt.Fprintf(k.streams.Out, "%s: %d files. What looks like a secret was taken out; look through it before you pass it on\n", file, len(b.Contents())+1)
+	fmt.Fprintf(k.streams.Out, "%s: %d files. What looks like a secret was taken out; look through it before you pass it on\n", file, len(b.FileNames())+1)
 	return nil
 }
 
-// pack fills a bundle. What may not be read is named in it.
-func (k *kube) pack(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob) error {
-	if err := b.Object("trainjob.yaml", job); err != nil {
+// fillBundle fills a bundle. What may not be read is named in it.
+func (k *kube) fillBundle(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob) error {
+	if err := b.AddObject("trainjob.yaml", job); err != nil {
 		return err
 	}
-	for _, c := range status.Conditions(job) {
-		b.Text("conditions.txt", fmt.Sprintf("%s %s=%s %s: %s\n", c.LastTransitionTime.UTC().Format(time.RFC3339), c.Type, c.Status, c.Reason, c.Message))
+	for _, c := range status.AllConditions(job) {
+		b.AddText("conditions.txt", fmt.Sprintf("%s %s=%s %s: %s\n", c.LastTransitionTime.UTC().Format(time.RFC3339), c.Type, c.Status, c.Reason, c.Message))
 	}
-	b.Text("versions.txt", "kubectl-mpi "+cli.Version()+"\n")
-	unseen := func(what string, err error) { b.Unseen(what + ": " + apierror.Explain(err).Message) }
+	b.AddText("versions.txt", "kubectl-mpi "+cli.Version()+"\n")
+	unseen := func(what string, err error) { b.NoteUnseen(what + ": " + apierror.Explain(err).Message) }
 	if runtime, err := fetch.RuntimeOf(ctx, k.reader, job); err != nil {
 		unseen("runtime", err)
-	} else if err := b.Object("runtime.yaml", runtime); err != nil {
+	} else if err := b.AddObject("runtime.yaml", runtime); err != nil {
 		return err
 	}
 	var set jobset.JobSet
 	if err := k.reader.Get(ctx, client.ObjectKeyFromObject(job), &set); err != nil {
 		unseen("JobSet", err)
-	} else if err := b.Object("jobset.yaml", &set); err != nil {
+	} else if err := b.AddObject("jobset.yaml", &set); err != nil {
 		return err
 	}
 	of := []client.ListOption{client.InNamespace(job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: job.Name}}
@@ -102,7 +102,7 @@ func (k *kube) pack(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob
 	}
 	for i := range jobs.Items {
 		names[jobs.Items[i].Name] = true
-		if err := b.Object("jobs/"+jobs.Items[i].Name+".yaml", &jobs.Items[i]); err != nil {
+		if err := b.AddObject("jobs/"+jobs.Items[i].Name+".yaml", &jobs.Items[i]); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (k *kube) pack(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob
 	}
 	for i := range pods.Items {
 		names[pods.Items[i].Name] = true
-		if err := b.Object("pods/"+pods.Items[i].Name+".yaml", &pods.Items[i]); err != nil {
+		if err := b.AddObject("pods/"+pods.Items[i].Name+".yaml", &pods.Items[i]); err != nil {
 			return err
 		}
 	}
@@ -122,22 +122,22 @@ func (k *kube) pack(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob
 	}
 	for _, e := range events.Items {
 		if names[e.InvolvedObject.Name] {
-			b.Text("events.txt", fmt.Sprintf("%s %s %s/%s %s (%d times): %s\n", e.LastTimestamp.UTC().Format(time.RFC3339), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, max(e.Count, 1), e.Message))
+			b.AddText("events.txt", fmt.Sprintf("%s %s %s/%s %s (%d times): %s\n", e.LastTimestamp.UTC().Format(time.RFC3339), e.Type, e.InvolvedObject.Kind, e.InvolvedObject.Name, e.Reason, max(e.Count, 1), e.Message))
 		}
 	}
-	return k.packLogs(ctx, b, job)
+	return k.addLogsToBundle(ctx, b, job)
 }
 
-func (k *kube) packLogs(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob) error {
-	core, err := k.Core()
+func (k *kube) addLogsToBundle(ctx context.Context, b *bundle.Bundle, job *trainer.TrainJob) error {
+	core, err := k.CoreClient()
 	if err != nil {
 		return err
 	}
 	tail := int64(bundledLines)
-	_, err = logs.Run(ctx, podlogs.Job{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core},
-		logs.Options{Tail: &tail, Note: b.Unseen}, func(lines []logs.Line) error {
+	_, err = logs.Run(ctx, podlogs.JobLogs{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core},
+		logs.Options{Tail: &tail, Note: b.NoteUnseen}, func(lines []logs.Line) error {
 			for _, line := range lines {
-				b.Line("logs/"+line.Source.Pod+".log", line.Time.UTC().Format(time.RFC3339Nano)+" "+line.Raw)
+				b.AddLine("logs/"+line.Source.Pod+".log", line.Time.UTC().Format(time.RFC3339Nano)+" "+line.Raw)
 			}
 			return nil
 		})
@@ -145,7 +145,7 @@ func (k *kube) packLogs(ctx context.Context, b *bundle.Bundle, job *trainer.Trai
 		return ctx.Err()
 	}
 	if err != nil {
-		b.Unseen("logs: " + apierror.Explain(err).Message)
+		b.NoteUnseen("logs: " + apierror.Explain(err).Message)
 	}
 	return nil
 }

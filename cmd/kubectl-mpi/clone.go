@@ -42,23 +42,23 @@ Files that were taken along go with it. Without a name it is called as the old o
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args, command = args[:at], args[at:]
 			}
-			job, err := k.cloned(cmd.Context(), args, set, command)
+			job, err := k.cloneJob(cmd.Context(), args, set, command)
 			if err != nil {
 				return err
 			}
-			return k.launch(cmd.Context(), []*trainer.TrainJob{job}, launch)
+			return k.launchJobs(cmd.Context(), []*trainer.TrainJob{job}, launch)
 		},
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=… (empty for the runtime's), queue=…, runtime=…, env.NAME=…, resources.NAME=…")
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return submit.SettingNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}) // fails only for a flag that does not exist
-	launch.register(cmd)
+	launch.registerFlags(cmd)
 	return cmd
 }
 
-// cloned returns the new job.
-func (k *kube) cloned(ctx context.Context, args, set, command []string) (*trainer.TrainJob, error) {
+// cloneJob returns the new job.
+func (k *kube) cloneJob(ctx context.Context, args, set, command []string) (*trainer.TrainJob, error) {
 	old, err := k.trainJob(ctx, args[0])
 	if err != nil {
 		return nil, err
@@ -73,12 +73,12 @@ func (k *kube) cloned(ctx context.Context, args, set, command []string) (*traine
 		}
 		name = submit.NextName(old.Name, taken)
 	}
-	job, err := submit.Clone(old, name)
+	job, err := submit.CloneJob(old, name)
 	if err != nil {
 		return nil, usageErrorf("%w", err)
 	}
 	for _, assignment := range set {
-		if err := submit.Set(job, assignment); err != nil {
+		if err := submit.SetField(job, assignment); err != nil {
 			return nil, usageErrorf("--set: %w", err)
 		}
 	}

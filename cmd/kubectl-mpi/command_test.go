@@ -42,10 +42,11 @@ type vector struct {
 		Pods     []corev1.Pod      `json:"pods"`
 	} `json:"in"`
 	Want struct {
-		Phase   phase.Phase  `json:"phase"`
-		Cause   *view.Cause  `json:"cause"`
-		Message string       `json:"message"`
-		Columns view.Columns `json:"columns"`
+		Phase   phase.Phase      `json:"phase"`
+		Cause   *view.Cause      `json:"cause"`
+		Message string           `json:"message"`
+		LogsURL string           `json:"logsURL"`
+		Columns view.ListColumns `json:"columns"`
 	} `json:"want"`
 }
 
@@ -137,6 +138,9 @@ func TestWordsAreThoseOfTheCondition(t *testing.T) {
 				}
 				if want := v.Want.Cause; want != nil && (!strings.Contains(shown.out, string(want.Reason)+": "+want.Message) || want.Remedy != "" && !strings.Contains(shown.out, want.Remedy)) {
 					t.Errorf("%s does not say %s `%s`:\n%s", command, want.Reason, want.Text, shown.out)
+				}
+				if !strings.Contains(shown.out, v.Want.LogsURL) {
+					t.Errorf("%s does not lead to %s:\n%s", command, v.Want.LogsURL, shown.out)
 				}
 			}
 			if want := v.Want.Cause; want != nil && (j.Cause == nil || j.Cause.Text != want.Text || j.Cause.Reason != want.Reason) {
@@ -251,7 +255,7 @@ func TestOtherFrameworks(t *testing.T) {
 	}
 	k := newKube(genericiooptions.IOStreams{})
 	k.reader = c
-	if _, _, err := k.whereIs(t.Context(), jobOf("a"), execFlags{rank: 1, node: -1}); !isUsage(err) || !strings.Contains(err.Error(), "--node") {
+	if _, _, err := k.findPodRole(t.Context(), jobOf("a"), execFlags{rank: 1, node: -1}); !isUsage(err) || !strings.Contains(err.Error(), "--node") {
 		t.Error(err)
 	}
 }
@@ -261,7 +265,7 @@ func TestColumnsStay(t *testing.T) {
 	var out strings.Builder
 	var widths columnWidths
 	for _, rows := range [][][]string{{{"NAME", "STATE"}, {"a-longer-name", "Running"}}, {{"ä", "Complete"}}} {
-		if err := widths.write(&out, rows); err != nil {
+		if err := widths.writeRows(&out, rows); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -361,8 +365,8 @@ func TestWhoGives(t *testing.T) {
 				if !said || slices.Contains([]string{"get", "list", "create", "delete"}, w[1]) {
 					continue
 				}
-				if given++; roleWith(verb, w[1]) != role {
-					t.Errorf("%s %s is given by `%s`, and it is said to be `%s`", verb, w[1], role, roleWith(verb, w[1]))
+				if given++; roleManifest(verb, w[1]) != role {
+					t.Errorf("%s %s is given by `%s`, and it is said to be `%s`", verb, w[1], role, roleManifest(verb, w[1]))
 				}
 			}
 		}
@@ -371,7 +375,7 @@ func TestWhoGives(t *testing.T) {
 		t.Errorf("%d rights were read", given)
 	}
 	for _, right := range [][2]string{{"list", "mpijobs"}, {"create", "clustertrainingruntimes"}, {"get", "secrets"}, {"list", "nodes"}} {
-		if got := roleWith(right[0], right[1]); got != "" {
+		if got := roleManifest(right[0], right[1]); got != "" {
 			t.Errorf("`%s` are said to give %v", got, right)
 		}
 	}

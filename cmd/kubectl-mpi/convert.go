@@ -62,7 +62,7 @@ Exit code 0: converted. 1: something cannot be read; with --check also: somethin
 			if err := f.validate(); err != nil {
 				return err
 			}
-			return k.convert(cmd, f)
+			return k.runConvert(cmd, f)
 		},
 	}
 	flags := cmd.Flags()
@@ -76,8 +76,8 @@ Exit code 0: converted. 1: something cannot be read; with --check also: somethin
 	flags.BoolVar(&f.check, "check", false, "end with exit code 1 if anything needs hands")
 	flags.BoolVar(&f.fromCluster, "from-cluster", false, "convert the MPIJobs of the cluster, and count who has how many")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "with --from-cluster: those of all namespaces")
-	cli.Complete(cmd, "output", convertOutputs...)
-	cli.Complete(cmd, "dry-run", dryRuns...)
+	cli.CompleteFlag(cmd, "output", convertOutputs...)
+	cli.CompleteFlag(cmd, "dry-run", dryRuns...)
 	return cmd
 }
 
@@ -98,12 +98,12 @@ func (f *convertFlags) validate() error {
 	return nil
 }
 
-func (k *kube) convert(cmd *cobra.Command, f *convertFlags) error {
-	catalog, err := k.convertCatalog(f)
+func (k *kube) runConvert(cmd *cobra.Command, f *convertFlags) error {
+	catalog, err := k.loadConvertCatalog(f)
 	if err != nil {
 		return err
 	}
-	in, err := k.convertInput(cmd.Context(), f)
+	in, err := k.readConvertInput(cmd.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -118,24 +118,24 @@ func (k *kube) convert(cmd *cobra.Command, f *convertFlags) error {
 		return err
 	}
 	if f.dryRun == "server" {
-		if err := k.tryTrainJobs(cmd.Context(), results); err != nil {
+		if err := k.dryRunTrainJobs(cmd.Context(), results); err != nil {
 			return err
 		}
 	}
-	return f.verdict(in, results)
+	return f.conversionError(in, results)
 }
 
-// verdict is the error that stands for the exit code.
-func (f *convertFlags) verdict(in convert.Input, results []*convert.Result) error {
+// conversionError is the error that stands for the exit code.
+func (f *convertFlags) conversionError(in convert.Input, results []*convert.Result) error {
 	if len(in.Problems) > 0 {
-		return cli.Failure(fmt.Errorf("%s cannot be converted", counted(len(in.Problems), "document")))
+		return cli.Failure(fmt.Errorf("%s cannot be converted", countedWord(len(in.Problems), "document")))
 	}
 	if len(results) == 0 && !f.fromCluster {
 		return cli.Failure(fmt.Errorf("there is no MPIJob in %s", strings.Join(f.files, ", ")))
 	}
 	hands := 0
 	for _, r := range results {
-		if r.ToReview() > 0 {
+		if r.CountToReview() > 0 {
 			hands++
 		}
 	}
@@ -145,7 +145,7 @@ func (f *convertFlags) verdict(in convert.Input, results []*convert.Result) erro
 	return nil
 }
 
-func (k *kube) convertCatalog(f *convertFlags) (*convert.Catalog, error) {
+func (k *kube) loadConvertCatalog(f *convertFlags) (*convert.Catalog, error) {
 	if f.catalog == "" {
 		return &convert.Catalog{}, nil
 	}
@@ -153,7 +153,7 @@ func (k *kube) convertCatalog(f *convertFlags) (*convert.Catalog, error) {
 	for _, unread := range catalog.Unread {
 		fmt.Fprintf(k.streams.ErrOut, "warning: %s is not looked at: %s\n", unread.At, unread.Message)
 	}
-	if catalog.Empty() {
+	if catalog.IsEmpty() {
 		return nil, cli.Failure(fmt.Errorf("there is no runtime below %s: name the root of a repository, which has `catalog/runtimes`", f.catalog))
 	}
 	return catalog, nil
@@ -172,14 +172,14 @@ func (k *kube) printConverted(f *convertFlags, in convert.Input, results []*conv
 				return err
 			}
 		}
-		return convert.Text(k.streams.ErrOut, convert.Input{Problems: in.Problems, Others: in.Others}, nil)
+		return convert.WriteText(k.streams.ErrOut, convert.Input{Problems: in.Problems, Others: in.Others}, nil)
 	case f.fromCluster:
 		return remainingTable(k.streams.Out, convert.CountRemaining(results))
 	}
-	return convert.Text(k.streams.Out, in, results)
+	return convert.WriteText(k.streams.Out, in, results)
 }
 
-func remainingTable(w io.Writer, counts []convert.Remaining) error {
+func remainingTable(w io.Writer, counts []convert.RemainingJobs) error {
 	if len(counts) == 0 {
 		_, err := fmt.Fprintln(w, "no MPIJobs")
 		return err
@@ -188,7 +188,7 @@ func remainingTable(w io.Writer, counts []convert.Remaining) error {
 	for _, c := range counts {
 		rows = append(rows, []string{c.Namespace, fmt.Sprint(c.Jobs), fmt.Sprint(c.Unfinished), fmt.Sprint(c.NeedHands), c.Newest.UTC().Format(time.DateOnly)})
 	}
-	return table(w, rows)
+	return writeTable(w, rows)
 }
 
 // writeSpecs writes what the catalog lacks. A file that is there is somebody's.

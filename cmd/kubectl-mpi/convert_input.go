@@ -24,10 +24,10 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/convert"
 )
 
-// convertInput reads what the flags name.
-func (k *kube) convertInput(ctx context.Context, f *convertFlags) (convert.Input, error) {
+// readConvertInput reads what the flags name.
+func (k *kube) readConvertInput(ctx context.Context, f *convertFlags) (convert.Input, error) {
 	if f.fromCluster {
-		return k.listedMPIJobs(ctx, f.allNamespaces)
+		return k.listMPIJobs(ctx, f.allNamespaces)
 	}
 	var in convert.Input
 	for _, name := range f.files {
@@ -36,7 +36,7 @@ func (k *kube) convertInput(ctx context.Context, f *convertFlags) (convert.Input
 			return in, cli.Failure(err)
 		}
 		for _, file := range files {
-			in.Join(convert.Read(file))
+			in.Append(convert.ReadInput(file))
 		}
 	}
 	return in, nil
@@ -52,14 +52,14 @@ func (k *kube) specFiles(name string, recursive bool) ([]*source.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read standard input: %w", err)
 		}
-		return []*source.File{bounded("standard input", data)}, nil
+		return []*source.File{newBoundedFile("standard input", data)}, nil
 	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, source.Reason(err))
 	}
 	if !info.IsDir() {
-		return []*source.File{fileAt(name)}, nil
+		return []*source.File{readFileAt(name)}, nil
 	}
 	var files []*source.File
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
@@ -69,21 +69,21 @@ func (k *kube) specFiles(name string, recursive bool) ([]*source.File, error) {
 		case entry.IsDir() && path != name && !recursive:
 			return fs.SkipDir
 		case !entry.IsDir() && slices.Contains(manifests, strings.ToLower(filepath.Ext(path))):
-			files = append(files, fileAt(path))
+			files = append(files, readFileAt(path))
 		}
 		return nil
 	})
 	return files, err
 }
 
-func fileAt(path string) *source.File {
+func readFileAt(path string) *source.File {
 	data, err := source.ReadBounded(os.DirFS(filepath.Dir(path)), filepath.Base(path), source.MaxFileSize)
 	file := source.NewFile(filepath.ToSlash(path), data)
 	file.Err = err
 	return file
 }
 
-func bounded(name string, data []byte) *source.File {
+func newBoundedFile(name string, data []byte) *source.File {
 	file := source.NewFile(name, data)
 	if len(data) > source.MaxFileSize {
 		file.Err = source.ErrTooLarge
@@ -94,10 +94,10 @@ func bounded(name string, data []byte) *source.File {
 // pageSize is how many MPIJobs are asked for at a time: one may have tens of kilobytes.
 const pageSize = 250
 
-// listedMPIJobs returns the MPIJobs of the cluster, of the newest version that it serves.
-func (k *kube) listedMPIJobs(ctx context.Context, everywhere bool) (convert.Input, error) {
+// listMPIJobs returns the MPIJobs of the cluster, of the newest version that it serves.
+func (k *kube) listMPIJobs(ctx context.Context, everywhere bool) (convert.Input, error) {
 	var in convert.Input
-	config, err := k.Config()
+	config, err := k.RESTConfig()
 	if err != nil {
 		return in, err
 	}
@@ -113,7 +113,7 @@ func (k *kube) listedMPIJobs(ctx context.Context, everywhere bool) (convert.Inpu
 	}
 	for _, version := range []string{"v2beta1", "v1"} {
 		resource := schema.GroupVersionResource{Group: "kubeflow.org", Version: version, Resource: "mpijobs"}
-		in, err = listed(ctx, asked.Resource(resource).Namespace(namespace))
+		in, err = listAll(ctx, asked.Resource(resource).Namespace(namespace))
 		if !apierrors.IsNotFound(err) {
 			return in, err
 		}
@@ -122,7 +122,7 @@ func (k *kube) listedMPIJobs(ctx context.Context, everywhere bool) (convert.Inpu
 	return convert.Input{}, nil
 }
 
-func listed(ctx context.Context, jobs dynamic.ResourceInterface) (convert.Input, error) {
+func listAll(ctx context.Context, jobs dynamic.ResourceInterface) (convert.Input, error) {
 	var in convert.Input
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
@@ -131,11 +131,11 @@ func listed(ctx context.Context, jobs dynamic.ResourceInterface) (convert.Input,
 			return in, err
 		}
 		for i := range page.Items {
-			file, err := fileOf(&page.Items[i])
+			file, err := objectFile(&page.Items[i])
 			if err != nil {
 				return in, err
 			}
-			in.Join(convert.Read(file))
+			in.Append(convert.ReadInput(file))
 		}
 		if options.Continue = page.GetContinue(); options.Continue == "" {
 			return in, nil
@@ -143,18 +143,18 @@ func listed(ctx context.Context, jobs dynamic.ResourceInterface) (convert.Input,
 	}
 }
 
-// fileOf is an object as `kubectl get -o yaml` shows it, so that lines mean something.
-func fileOf(o *unstructured.Unstructured) (*source.File, error) {
+// objectFile is an object as `kubectl get -o yaml` shows it, so that lines mean something.
+func objectFile(o *unstructured.Unstructured) (*source.File, error) {
 	o.SetManagedFields(nil)
 	text, err := yaml.Marshal(o.Object)
 	if err != nil {
 		return nil, err
 	}
-	return bounded("mpijobs/"+o.GetNamespace()+"/"+o.GetName(), text), nil
+	return newBoundedFile("mpijobs/"+o.GetNamespace()+"/"+o.GetName(), text), nil
 }
 
-// tryTrainJobs asks the API server whether it would take the TrainJobs.
-func (k *kube) tryTrainJobs(ctx context.Context, results []*convert.Result) error {
+// dryRunTrainJobs asks the API server whether it would take the TrainJobs.
+func (k *kube) dryRunTrainJobs(ctx context.Context, results []*convert.Result) error {
 	c, err := k.Client()
 	if err != nil {
 		return err

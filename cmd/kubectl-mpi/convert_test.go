@@ -38,14 +38,14 @@ func repositoryOfCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := corpus.Repository(t, testdata)
+	root := corpus.LoadRepository(t, testdata)
 	t.Chdir(t.TempDir())
 	if err := os.CopyFS(".", root); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
 		"jobs/train.yaml":      corpus.Base,
-		"jobs/deep/wide.yml":   corpus.Changed(t, "metadata.name: wide\nspec.mpiReplicaSpecs.Worker.replicas: 12"),
+		"jobs/deep/wide.yml":   corpus.ChangedMPIJob(t, "metadata.name: wide\nspec.mpiReplicaSpecs.Worker.replicas: 12"),
 		"jobs/deep/hands.json": `{"apiVersion":"kubeflow.org/v2beta1","kind":"MPIJob","metadata":{"name":"hands","namespace":"vision"},"spec":{"mpiReplicaSpecs":{"Launcher":{"template":{"spec":{"containers":[{"name":"c","image":"example.org/x:1"}]}}}}}}`,
 		"jobs/deep/notes.txt":  "no manifest",
 		"broken/job.yaml":      "kind: MPIJob\napiVersion: kubeflow.org/v2beta1\n",

@@ -26,16 +26,16 @@ func newCreate(k *kube) *cobra.Command {
 			if err := launch.validate(); err != nil {
 				return err
 			}
-			jobs, err := k.jobsIn(file)
+			jobs, err := k.readJobs(file)
 			if err != nil {
 				return err
 			}
-			return k.launch(cmd.Context(), jobs, launch)
+			return k.launchJobs(cmd.Context(), jobs, launch)
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "the file with TrainJobs in YAML or JSON, - for standard input")
 	_ = cmd.MarkFlagRequired("filename")
-	launch.register(cmd)
+	launch.registerFlags(cmd)
 	return cmd
 }
 
@@ -43,8 +43,8 @@ func newCreate(k *kube) *cobra.Command {
 // kilobytes.
 const maxBytes = 16 << 20
 
-// read reads a file, or standard input.
-func (k *kube) read(file string) ([]byte, error) {
+// readFile reads a file, or standard input.
+func (k *kube) readFile(file string) ([]byte, error) {
 	from := k.streams.In
 	if file != "-" {
 		opened, err := os.Open(file)
@@ -61,9 +61,9 @@ func (k *kube) read(file string) ([]byte, error) {
 	return data, err
 }
 
-// jobsIn reads the jobs of a file, which must have nothing else and no mistake in it.
-func (k *kube) jobsIn(file string) ([]*trainer.TrainJob, error) {
-	data, err := k.read(file)
+// readJobs reads the jobs of a file, which must have nothing else and no mistake in it.
+func (k *kube) readJobs(file string) ([]*trainer.TrainJob, error) {
+	data, err := k.readFile(file)
 	if err != nil {
 		return nil, cli.Failure(err)
 	}
@@ -71,14 +71,14 @@ func (k *kube) jobsIn(file string) ([]*trainer.TrainJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked := validate.File(file, data)
+	checked := validate.ValidateFile(file, data)
 	var jobs []*trainer.TrainJob
 	for _, document := range checked.Jobs {
 		switch own := document.Job.Namespace; {
 		case own == "":
 			document.Job.Namespace = namespace
 		case *k.flags.Namespace != "" && own != namespace:
-			checked.Findings = append(checked.Findings, document.Place(fmt.Sprintf("metadata.namespace is `%s`, and --namespace says `%s`", own, namespace)))
+			checked.Findings = append(checked.Findings, document.PlaceMessage(fmt.Sprintf("metadata.namespace is `%s`, and --namespace says `%s`", own, namespace)))
 		}
 		jobs = append(jobs, document.Job)
 	}

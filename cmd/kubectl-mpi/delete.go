@@ -17,15 +17,15 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
 
-// deletion is `kubectl mpi delete`.
-type deletion struct {
+// deleteCommand is `kubectl mpi delete`.
+type deleteCommand struct {
 	*kube
 	wait    bool
 	timeout time.Duration
 }
 
 func newDelete(k *kube) *cobra.Command {
-	d := &deletion{kube: k}
+	d := &deleteCommand{kube: k}
 	cmd := &cobra.Command{
 		Use:   "delete NAME...",
 		Short: "Delete jobs, with all that was made for them",
@@ -49,7 +49,7 @@ With --wait it returns when the pods are gone, too.`,
 				if cmd.Context().Err() != nil { // said once for all that are left
 					return errors.Join(append(failed, exitWith(exitInterrupted, errInterrupted))...)
 				}
-				failed = append(failed, k.explained(cmd.Context(), d.delete(cmd.Context(), name)))
+				failed = append(failed, k.explainError(cmd.Context(), d.deleteJob(cmd.Context(), name)))
 			}
 			return errors.Join(failed...)
 		},
@@ -62,8 +62,8 @@ With --wait it returns when the pods are gone, too.`,
 // maxNames is how many jobs are deleted at a time.
 const maxNames = 1000
 
-func (d *deletion) delete(ctx context.Context, name string) error {
-	j, err := d.job(ctx, name)
+func (d *deleteCommand) deleteJob(ctx context.Context, name string) error {
+	j, err := d.readJob(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -81,15 +81,15 @@ func (d *deletion) delete(ctx context.Context, name string) error {
 	if err := c.Delete(ctx, trainJob, options...); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.streams.Out, "trainjob/%s deleted%s\n", j.Name, goesWith(j))
+	fmt.Fprintf(d.streams.Out, "trainjob/%s deleted%s\n", j.Name, describeWhatGoes(j))
 	if !d.wait {
 		return nil
 	}
-	return d.waitFor(ctx, c, j)
+	return d.waitUntilGone(ctx, c, j)
 }
 
-// goesWith says what goes with a job.
-func goesWith(j view.Job) string {
+// describeWhatGoes says what goes with a job.
+func describeWhatGoes(j view.Job) string {
 	var parts []string
 	pods := len(j.Nodes)
 	if j.Launcher != nil {
@@ -110,11 +110,11 @@ func goesWith(j view.Job) string {
 	return ", and with it " + strings.Join(parts, ", ")
 }
 
-// waitFor waits until a job is gone. Another one of its name may be there then.
-func (d *deletion) waitFor(ctx context.Context, c client.WithWatch, j view.Job) error {
+// waitUntilGone waits until a job is gone. Another one of its name may be there then.
+func (d *deleteCommand) waitUntilGone(ctx context.Context, c client.WithWatch, j view.Job) error {
 	limited, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	err := fetch.Follow(limited, c, func(ctx context.Context) (bool, error) {
+	err := fetch.FollowTrainJobs(limited, c, func(ctx context.Context) (bool, error) {
 		found := &metav1.PartialObjectMetadata{}
 		found.SetGroupVersionKind(fetch.TrainJobKind)
 		err := c.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: j.Name}, found)
@@ -124,7 +124,7 @@ func (d *deletion) waitFor(ctx context.Context, c client.WithWatch, j view.Job) 
 		return err == nil && found.UID != j.UID, err
 	}, client.InNamespace(j.Namespace), client.MatchingFields{"metadata.name": j.Name})
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return exitWith(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: %s shows its pods", d.timeout, j.Name, d.hint(j.Namespace, "describe %s", j.Name)))
+		return exitWith(exitTimeout, fmt.Errorf("after %s `%s` is still being deleted: %s shows its pods", d.timeout, j.Name, d.commandHint(j.Namespace, "describe %s", j.Name)))
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // One screen: so many nodes and events are shown.
@@ -25,14 +26,14 @@ const (
 	eventsShown = 6
 )
 
-// described is what `describe -o json` prints: the job with its events.
-type described struct {
+// description is what `describe -o json` prints: the job with its events.
+type description struct {
 	view.Job
-	Events []fetch.Event `json:"events,omitempty"`
+	Events []fetch.JobEvent `json:"events,omitempty"`
 }
 
 func newDescribe(k *kube) *cobra.Command {
-	var o output
+	var o outputFlag
 	cmd := &cobra.Command{
 		Use:   "describe NAME",
 		Short: "Show one job on one screen: phase, cause, pods and machines, queue, timeline, events",
@@ -46,40 +47,40 @@ func newDescribe(k *kube) *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
-			j, err := k.job(cmd.Context(), args[0])
+			j, err := k.readJob(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			d := described{Job: j}
-			if d.Events, err = k.events(cmd, j); err != nil {
+			d := description{Job: j}
+			if d.Events, err = k.readEvents(cmd, j); err != nil {
 				d.Unknown = append(d.Unknown, view.Withheld{What: "events", Why: apierror.Explain(err).Message})
 			}
-			return o.print(k.streams.Out, printed{value: d, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
-				return writeDescription(w, d, o.wide(), cli.Palette(k.streams.Out), time.Now())
+			return o.printResult(k.streams.Out, printable{value: d, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
+				return writeDescription(w, d, o.isWide(), cli.Palette(k.streams.Out), time.Now())
 			}})
 		},
 	}
-	o.register(cmd, true)
+	o.registerFlag(cmd, true)
 	return cmd
 }
 
-func (k *kube) events(cmd *cobra.Command, j view.Job) ([]fetch.Event, error) {
+func (k *kube) readEvents(cmd *cobra.Command, j view.Job) ([]fetch.JobEvent, error) {
 	c, err := k.Client()
 	if err != nil {
 		return nil, err
 	}
-	key, err := k.key(j.Name)
+	key, err := k.jobKey(j.Name)
 	if err != nil {
 		return nil, err
 	}
-	return fetch.Events(cmd.Context(), c, key)
+	return fetch.ReadEvents(cmd.Context(), c, key)
 }
 
-func writeDescription(w io.Writer, d described, wide bool, colours diag.Palette, now time.Time) error {
-	fmt.Fprintf(w, "%s%s\n", heading(d.Job, colours), since(d.Job, now))
+func writeDescription(w io.Writer, d description, wide bool, colours diag.Palette, now time.Time) error {
+	fmt.Fprintf(w, "%s%s\n", headingText(d.Job, colours), sinceText(d.Job, now))
 	writeCause(w, d.Job, colours)
 	fmt.Fprintln(w)
-	if err := table(w, facts(d.Job, now)); err != nil {
+	if err := writeTable(w, factRows(d.Job, now)); err != nil {
 		return err
 	}
 	sections := []struct {
@@ -87,7 +88,7 @@ func writeDescription(w io.Writer, d described, wide bool, colours diag.Palette,
 		rows  [][]string
 	}{
 		{"Pods", podRows(d.Job, wide, now)},
-		{"Timeline", timeline(d.Job, now)},
+		{"Timeline", timelineRows(d.Job, now)},
 		{"Events", eventRows(d.Events, wide, now)},
 	}
 	for _, section := range sections {
@@ -95,19 +96,19 @@ func writeDescription(w io.Writer, d described, wide bool, colours diag.Palette,
 			continue
 		}
 		fmt.Fprintf(w, "\n%s\n", section.title)
-		if err := table(w, section.rows); err != nil {
+		if err := writeTable(w, section.rows); err != nil {
 			return err
 		}
 	}
-	withheld(w, d.Unknown)
+	printWithheld(w, d.Unknown)
 	return nil
 }
 
-// facts are what the job is, a row each.
-func facts(j view.Job, now time.Time) [][]string {
+// factRows are what the job is, a row each.
+func factRows(j view.Job, now time.Time) [][]string {
 	rows := [][]string{
 		{"Namespace", j.Namespace},
-		{"Runtime", strings.TrimSpace(strings.Join([]string{j.Runtime.Name, implementation(j.Runtime)}, " "))},
+		{"Runtime", strings.TrimSpace(strings.Join([]string{j.Runtime.Name, implementationText(j.Runtime)}, " "))},
 		{"Run by", string(j.Executor)},
 	}
 	add := func(name, value string) {
@@ -130,15 +131,16 @@ func facts(j view.Job, now time.Time) [][]string {
 	if j.Restarts > 0 {
 		add("Restarts", fmt.Sprint(j.Restarts))
 	}
+	add("Logs", diagnose.StripEscapes(j.LogsURL))
 	add("User", j.User)
-	add("Created", ago(j.Times.Created.Time, now))
+	add("Created", agoText(j.Times.Created.Time, now))
 	if j.Times.Started != nil {
 		add("Duration", j.Columns(now).Duration)
 	}
 	return rows
 }
 
-func implementation(r view.Runtime) string {
+func implementationText(r view.Runtime) string {
 	switch {
 	case r.Implementation != "":
 		return fmt.Sprintf("(%s %s)", r.Implementation, r.Version)
@@ -219,12 +221,12 @@ func startedText(p view.Pod, now time.Time) string {
 	if p.Started == nil {
 		return "-"
 	}
-	return ago(p.Started.Time, now)
+	return agoText(p.Started.Time, now)
 }
 
-// timeline is what conditions say of the past, the oldest first.
-func timeline(j view.Job, now time.Time) [][]string {
-	rows := [][]string{{"  " + ago(j.Times.Created.Time, now), "Submitted", ""}}
+// timelineRows is what conditions say of the past, the oldest first.
+func timelineRows(j view.Job, now time.Time) [][]string {
+	rows := [][]string{{"  " + agoText(j.Times.Created.Time, now), "Submitted", ""}}
 	conditions := slices.Clone(j.Conditions)
 	slices.SortStableFunc(conditions, func(a, b metav1.Condition) int { return a.LastTransitionTime.Compare(b.LastTransitionTime.Time) })
 	for _, c := range conditions {
@@ -235,18 +237,18 @@ func timeline(j view.Job, now time.Time) [][]string {
 		if c.Reason != c.Type {
 			message = c.Reason
 		}
-		rows = append(rows, []string{"  " + ago(c.LastTransitionTime.Time, now), c.Type, message})
+		rows = append(rows, []string{"  " + agoText(c.LastTransitionTime.Time, now), c.Type, message})
 	}
 	return rows
 }
 
-func eventRows(events []fetch.Event, wide bool, now time.Time) [][]string {
+func eventRows(events []fetch.JobEvent, wide bool, now time.Time) [][]string {
 	if !wide && len(events) > eventsShown {
 		events = events[len(events)-eventsShown:]
 	}
 	var rows [][]string
 	for _, e := range events {
-		rows = append(rows, []string{"  " + ago(e.At, now), e.Reason, e.Object, shortened(e.Message, wide)})
+		rows = append(rows, []string{"  " + agoText(e.At, now), e.Reason, e.Object, shortenUnlessWide(e.Message, wide)})
 	}
 	return rows
 }
@@ -254,7 +256,7 @@ func eventRows(events []fetch.Event, wide bool, now time.Time) [][]string {
 // messageShown is how many characters of a message of an event fit a screen beside the rest.
 const messageShown = 100
 
-func shortened(text string, wide bool) string {
+func shortenUnlessWide(text string, wide bool) string {
 	runes := []rune(firstLine(text))
 	if wide || len(runes) <= messageShown {
 		return string(runes)

@@ -19,7 +19,7 @@ import (
 )
 
 func newDiff(k *kube) *cobra.Command {
-	var out output
+	var out outputFlag
 	cmd := &cobra.Command{
 		Use:   "diff RUN RUN",
 		Short: "Say what differed between two runs, as they really ran",
@@ -33,24 +33,24 @@ first difference is shown.`,
 			if err := out.validate(); err != nil {
 				return err
 			}
-			left, err := k.ran(cmd.Context(), args[0])
+			left, err := k.readRun(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			right, err := k.ran(cmd.Context(), args[1])
+			right, err := k.readRun(cmd.Context(), args[1])
 			if err != nil {
 				return err
 			}
-			result := compare.Runs(left, right)
-			return out.print(k.streams.Out, printed{value: result, text: func(w io.Writer) error { return writeDiff(w, args, result) }})
+			result := compare.CompareRuns(left, right)
+			return out.printResult(k.streams.Out, printable{value: result, text: func(w io.Writer) error { return writeDiff(w, args, result) }})
 		},
 	}
-	out.register(cmd, false)
+	out.registerFlag(cmd, false)
 	return cmd
 }
 
-// ran reads a run. What is gone of it, or may not be read, is left out.
-func (k *kube) ran(ctx context.Context, name string) (compare.Run, error) {
+// readRun reads a run. What is gone of it, or may not be read, is left out.
+func (k *kube) readRun(ctx context.Context, name string) (compare.Run, error) {
 	job, err := k.trainJob(ctx, name)
 	if err != nil {
 		return compare.Run{}, err
@@ -69,7 +69,7 @@ func (k *kube) ran(ctx context.Context, name string) (compare.Run, error) {
 	return run, nil
 }
 
-func writeDiff(w io.Writer, names []string, result compare.Result) error {
+func writeDiff(w io.Writer, names []string, result compare.Comparison) error {
 	if len(result.Differences) == 0 {
 		fmt.Fprintf(w, "nothing differs between %s and %s, of %d things that were compared\n", names[0], names[1], len(result.Equal))
 	} else {
@@ -78,7 +78,7 @@ func writeDiff(w io.Writer, names []string, result compare.Result) error {
 			left, right := compare.Excerpts(d.Left, d.Right)
 			rows = append(rows, []string{d.What, orDash(left), orDash(right)})
 		}
-		if err := table(w, rows); err != nil {
+		if err := writeTable(w, rows); err != nil {
 			return err
 		}
 	}

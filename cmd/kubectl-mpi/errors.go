@@ -14,8 +14,8 @@ import (
 // errInterrupted ends a command that somebody has stopped. Commands that leave something behind say how to come back first.
 var errInterrupted = errors.New("interrupted")
 
-// explained returns an error in plain words with the exit code that it stands for.
-func (k *kube) explained(ctx context.Context, err error) error {
+// explainError returns an error in plain words with the exit code that it stands for.
+func (k *kube) explainError(ctx context.Context, err error) error {
 	var ended cli.ExitError
 	switch {
 	case err == nil, isUsage(err), errors.As(err, &ended), errors.Is(err, cli.ErrReported):
@@ -27,7 +27,7 @@ func (k *kube) explained(ctx context.Context, err error) error {
 	if clientcmd.IsEmptyConfig(err) || e.Kind == apierror.NoServer && k.namesNoCluster() {
 		return cli.Failure(errors.New("there is no kubeconfig that names a cluster: give one with --kubeconfig or $KUBECONFIG, or log in (for example with `oc login`)"))
 	}
-	return exitWith(codeOf(e.Kind), k.withRemedy(ctx, e))
+	return exitWith(exitCodeOf(e.Kind), k.withRemedy(ctx, e))
 }
 
 // namesNoCluster reports whether neither the flags nor the kubeconfig name a cluster: then a port of this machine was asked, as by kubectl.
@@ -36,8 +36,8 @@ func (k *kube) namesNoCluster() bool {
 	return err == nil && len(config.Clusters) == 0 && *k.flags.APIServer == ""
 }
 
-// codeOf returns the exit code for a kind of error.
-func codeOf(kind apierror.Kind) int {
+// exitCodeOf returns the exit code for a kind of error.
+func exitCodeOf(kind apierror.ErrorKind) int {
 	switch kind {
 	case apierror.Forbidden, apierror.Unknown:
 		return exitForbidden
@@ -48,18 +48,18 @@ func codeOf(kind apierror.Kind) int {
 }
 
 // withRemedy adds what to do.
-func (k *kube) withRemedy(ctx context.Context, e *apierror.Explained) error {
+func (k *kube) withRemedy(ctx context.Context, e *apierror.ExplainedError) error {
 	remedy := ""
 	switch e.Kind {
 	case apierror.Refused:
-		remedy = k.makeRoom(e)
+		remedy = k.quotaRemedy(e)
 	case apierror.Forbidden:
 		remedy = k.forbiddenHint(ctx, e)
 	case apierror.Unknown:
 		remedy = "log in again, or choose another context (--context)"
 	case apierror.Exists:
 		namespace, _ := k.Namespace() // the kubeconfig was read before
-		remedy = fmt.Sprintf("choose another name, run it again with %s, or delete it first", k.hint(namespace, "clone %s", e.Name))
+		remedy = fmt.Sprintf("choose another name, run it again with %s, or delete it first", k.commandHint(namespace, "clone %s", e.Name))
 	case apierror.NotFound:
 		remedy = k.notFoundHint(ctx, e)
 	case apierror.NoKind:

@@ -12,7 +12,7 @@ import (
 )
 
 func newEvents(k *kube) *cobra.Command {
-	var o output
+	var o outputFlag
 	var warnings bool
 	cmd := &cobra.Command{
 		Use:   "events NAME",
@@ -27,7 +27,7 @@ func newEvents(k *kube) *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
-			key, err := k.key(args[0])
+			key, err := k.jobKey(args[0])
 			if err != nil {
 				return err
 			}
@@ -35,28 +35,28 @@ func newEvents(k *kube) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			events, err := fetch.Events(cmd.Context(), c, key)
+			events, err := fetch.ReadEvents(cmd.Context(), c, key)
 			if err != nil {
 				return err
 			}
-			list := []fetch.Event{}
+			list := []fetch.JobEvent{}
 			var names []string
 			for _, e := range events {
 				if !warnings || e.Type == "Warning" {
 					list, names = append(list, e), append(names, e.Object)
 				}
 			}
-			return o.print(k.streams.Out, printed{value: map[string]any{"items": list}, names: names, text: func(w io.Writer) error {
+			return o.printResult(k.streams.Out, printable{value: map[string]any{"items": list}, names: names, text: func(w io.Writer) error {
 				return writeEvents(w, k.streams.ErrOut, list)
 			}})
 		},
 	}
 	cmd.Flags().BoolVar(&warnings, "warnings", false, "only events of type Warning")
-	o.register(cmd, false)
+	o.registerFlag(cmd, false)
 	return cmd
 }
 
-func writeEvents(w, notes io.Writer, events []fetch.Event) error {
+func writeEvents(w, notes io.Writer, events []fetch.JobEvent) error {
 	if len(events) == 0 {
 		fmt.Fprintln(notes, "There are no events about this job: clusters usually keep them for an hour.")
 		return nil
@@ -64,7 +64,7 @@ func writeEvents(w, notes io.Writer, events []fetch.Event) error {
 	now := time.Now()
 	rows := [][]string{{"LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE"}}
 	for _, e := range events {
-		rows = append(rows, []string{ago(e.At, now), e.Type, e.Reason, e.Object, fmt.Sprint(e.Count), firstLine(e.Message)})
+		rows = append(rows, []string{agoText(e.At, now), e.Type, e.Reason, e.Object, fmt.Sprint(e.Count), firstLine(e.Message)})
 	}
-	return table(w, rows)
+	return writeTable(w, rows)
 }

@@ -29,7 +29,7 @@ type execFlags struct {
 	stdin, tty bool
 }
 
-func (f *execFlags) register(cmd *cobra.Command) {
+func (f *execFlags) registerFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.rank, "rank", -1, "where this rank runs, if the launcher fills node after node, as most do")
 	cmd.Flags().IntVar(&f.node, "node", -1, "on this node; without --rank and --node it is the launcher")
 }
@@ -49,9 +49,9 @@ admin of the tenant does.`,
 			return nil
 		},
 		ValidArgsFunction: k.completeJobs,
-		RunE:              func(cmd *cobra.Command, args []string) error { return k.exec(cmd, args[0], args[1:], f) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return k.runExec(cmd, args[0], args[1:], f) },
 	}
-	f.register(cmd)
+	f.registerFlags(cmd)
 	cmd.Flags().BoolVarP(&f.stdin, "stdin", "i", false, "pass standard input on")
 	cmd.Flags().BoolVarP(&f.tty, "tty", "t", false, "standard input is a terminal")
 	return cmd
@@ -66,14 +66,14 @@ func newShell(k *kube) *cobra.Command {
 		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return k.exec(cmd, args[0], []string{"sh", "-c", "command -v bash >/dev/null && exec bash || exec sh"}, f)
+			return k.runExec(cmd, args[0], []string{"sh", "-c", "command -v bash >/dev/null && exec bash || exec sh"}, f)
 		},
 	}
-	f.register(cmd)
+	f.registerFlags(cmd)
 	return cmd
 }
 
-func (k *kube) exec(cmd *cobra.Command, name string, command []string, f execFlags) error {
+func (k *kube) runExec(cmd *cobra.Command, name string, command []string, f execFlags) error {
 	ctx := cmd.Context()
 	job, err := k.trainJob(ctx, name)
 	if err != nil {
@@ -82,11 +82,11 @@ func (k *kube) exec(cmd *cobra.Command, name string, command []string, f execFla
 	if err := k.mayExec(ctx, job.Namespace); err != nil {
 		return err
 	}
-	role, index, err := k.whereIs(ctx, job, f)
+	role, index, err := k.findPodRole(ctx, job, f)
 	if err != nil {
 		return err
 	}
-	pod, container, err := k.podOf(ctx, job, role, index)
+	pod, container, err := k.findPod(ctx, job, role, index)
 	if err != nil {
 		return err
 	}
@@ -151,11 +151,11 @@ func (k *kube) mayExec(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	return apierror.Lacks(user, "create", "pods/exec", namespace)
+	return apierror.MissingRight(user, "create", "pods/exec", namespace)
 }
 
-// whereIs returns the pod that is meant.
-func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) (role string, index int, err error) {
+// findPodRole returns the pod that is meant.
+func (k *kube) findPodRole(ctx context.Context, job *trainer.TrainJob, f execFlags) (role string, index int, err error) {
 	switch {
 	case f.rank >= 0 && f.node >= 0:
 		return "", 0, usageErrorf("--rank or --node, not both")
@@ -189,8 +189,8 @@ func (k *kube) whereIs(ctx context.Context, job *trainer.TrainJob, f execFlags) 
 	return mpi.NodeJob, index - 1, nil
 }
 
-// podOf finds a pod of a job that runs.
-func (k *kube) podOf(ctx context.Context, job *trainer.TrainJob, role string, index int) (pod, container string, err error) {
+// findPod finds a pod of a job that runs.
+func (k *kube) findPod(ctx context.Context, job *trainer.TrainJob, role string, index int) (pod, container string, err error) {
 	var pods corev1.PodList
 	if err := k.reader.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: job.Name, mpi.ReplicatedJobLabel: role}); err != nil {
 		return "", "", err
@@ -199,7 +199,7 @@ func (k *kube) podOf(ctx context.Context, job *trainer.TrainJob, role string, in
 		return p.Labels[mpi.CompletionIndexLabel] == strconv.Itoa(index) && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
 	})
 	if i < 0 {
-		return "", "", cli.Failure(fmt.Errorf("no pod of %s %d of `%s` runs: %s shows its pods", role, index, job.Name, k.hint(job.Namespace, "describe %s", job.Name)))
+		return "", "", cli.Failure(fmt.Errorf("no pod of %s %d of `%s` runs: %s shows its pods", role, index, job.Name, k.commandHint(job.Namespace, "describe %s", job.Name)))
 	}
 	found := &pods.Items[i]
 	container = found.Spec.Containers[0].Name

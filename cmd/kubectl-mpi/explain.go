@@ -14,33 +14,33 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// word is a phase or a reason, which STATE of `list` is made of. Its JSON is stable.
-type word struct {
+// glossaryWord is a phase or a reason, which STATE of `list` is made of. Its JSON is stable.
+type glossaryWord struct {
 	Name string `json:"name"`
 	// Kind is `phase` or `reason`.
 	Kind    string `json:"kind"`
 	Meaning string `json:"meaning"`
 	// The rest is of a reason: whose failure it is, what proves it, what to do, and the page about it.
-	Class    diagnose.Class `json:"class,omitempty"`
-	Evidence string         `json:"evidence,omitempty"`
-	Remedy   string         `json:"remedy,omitempty"`
-	URL      string         `json:"url,omitempty"`
+	Class    diagnose.ReasonClass `json:"class,omitempty"`
+	Evidence string               `json:"evidence,omitempty"`
+	Remedy   string               `json:"remedy,omitempty"`
+	URL      string               `json:"url,omitempty"`
 }
 
-// words are all of them, phases first.
-func words() []word {
-	var list []word
-	for _, p := range phase.All() {
-		list = append(list, word{Name: string(p), Kind: "phase", Meaning: p.Meaning()})
+// glossary are all of them, phases first.
+func glossary() []glossaryWord {
+	var list []glossaryWord
+	for _, p := range phase.AllPhases() {
+		list = append(list, glossaryWord{Name: string(p), Kind: "phase", Meaning: p.Meaning()})
 	}
 	for _, e := range diagnose.ReasonDocs() {
-		list = append(list, word{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, diagnose.Page(e.Reason)})
+		list = append(list, glossaryWord{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, diagnose.PageURL(e.Reason)})
 	}
 	return list
 }
 
 func newExplain(k *kube) *cobra.Command {
-	var o output
+	var o outputFlag
 	cmd := &cobra.Command{
 		Use:   "explain [PHASE or REASON]",
 		Short: "Say what a phase or a reason means, and what to do",
@@ -53,7 +53,7 @@ argument all of them are listed. No cluster is asked; of one job, ` + "`kubectl 
 		Args: cli.ArgsBetween(0, 1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
-			for _, w := range words() {
+			for _, w := range glossary() {
 				names = append(names, cobra.CompletionWithDesc(w.Name, w.Meaning))
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
@@ -63,29 +63,29 @@ argument all of them are listed. No cluster is asked; of one job, ` + "`kubectl 
 				return err
 			}
 			if len(args) == 0 {
-				return o.print(k.streams.Out, wordList(words()))
+				return o.printResult(k.streams.Out, printWords(glossary()))
 			}
-			found, err := wordOf(args[0])
+			found, err := findWord(args[0])
 			if err != nil {
 				return err
 			}
-			return o.print(k.streams.Out, printed{value: found, names: []string{found.Name}, text: func(w io.Writer) error {
-				_, err := io.WriteString(w, pageOf(found))
+			return o.printResult(k.streams.Out, printable{value: found, names: []string{found.Name}, text: func(w io.Writer) error {
+				_, err := io.WriteString(w, wordPage(found))
 				return err
 			}})
 		},
 	}
-	o.register(cmd, false)
+	o.registerFlag(cmd, false)
 	return cmd
 }
 
-func wordList(all []word) printed {
-	what := printed{value: map[string]any{"items": all}, text: func(w io.Writer) error {
+func printWords(all []glossaryWord) printable {
+	what := printable{value: map[string]any{"items": all}, text: func(w io.Writer) error {
 		rows := [][]string{{"NAME", "KIND", "MEANING"}}
 		for _, one := range all {
 			rows = append(rows, []string{one.Name, one.Kind, one.Meaning})
 		}
-		return table(w, rows)
+		return writeTable(w, rows)
 	}}
 	for _, one := range all {
 		what.names = append(what.names, one.Name)
@@ -93,27 +93,27 @@ func wordList(all []word) printed {
 	return what
 }
 
-// wordOf finds a word whatever its letters are, also behind the phase as STATE shows it: `Failed: OOMKilled`.
-func wordOf(name string) (word, error) {
+// findWord finds a word whatever its letters are, also behind the phase as STATE shows it: `Failed: OOMKilled`.
+func findWord(name string) (glossaryWord, error) {
 	_, after, both := strings.Cut(name, ": ")
 	if both {
 		name = after
 	}
 	var names []string
-	for _, w := range words() {
+	for _, w := range glossary() {
 		if strings.EqualFold(w.Name, name) {
 			return w, nil
 		}
 		names = append(names, w.Name)
 	}
 	if near, found := diag.Nearest(name, names); found {
-		return word{}, usageErrorf("`%s` is neither a phase nor a reason: did you mean `%s`?", name, near)
+		return glossaryWord{}, usageErrorf("`%s` is neither a phase nor a reason: did you mean `%s`?", name, near)
 	}
-	return word{}, usageErrorf("`%s` is neither a phase nor a reason: `kubectl mpi explain` lists them", name)
+	return glossaryWord{}, usageErrorf("`%s` is neither a phase nor a reason: `kubectl mpi explain` lists them", name)
 }
 
-// pageOf is the page about a reason as it is: Markdown reads well on a terminal. Its first line is a comment for authors.
-func pageOf(w word) string {
+// wordPage is the page about a reason as it is: Markdown reads well on a terminal. Its first line is a comment for authors.
+func wordPage(w glossaryWord) string {
 	page, found := failures.Page(w.Name)
 	if !found {
 		return fmt.Sprintf("# %s\n\n%s.\n", w.Name, capitalizeFirst(w.Meaning))

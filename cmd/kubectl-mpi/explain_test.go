@@ -14,7 +14,7 @@ import (
 func TestExplain(t *testing.T) {
 	c := clientOf(t, nil, interceptor.Funcs{})
 	var names []string
-	for _, p := range phase.All() {
+	for _, p := range phase.AllPhases() {
 		names = append(names, string(p))
 	}
 	for _, e := range diagnose.ReasonDocs() {

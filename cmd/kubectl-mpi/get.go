@@ -11,7 +11,7 @@ import (
 )
 
 func newGet(k *kube) *cobra.Command {
-	var o output
+	var o outputFlag
 	cmd := &cobra.Command{
 		Use:   "get NAME",
 		Short: "Show one job in one line, or all that is known of it as JSON or YAML",
@@ -26,15 +26,15 @@ func newGet(k *kube) *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
-			j, err := k.job(cmd.Context(), args[0])
+			j, err := k.readJob(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return o.print(k.streams.Out, printed{value: j, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
-				return table(w, [][]string{view.Headings(), j.Columns(time.Now()).Cells()})
+			return o.printResult(k.streams.Out, printable{value: j, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
+				return writeTable(w, [][]string{view.ColumnHeadings(), j.Columns(time.Now()).Cells()})
 			}})
 		},
 	}
-	o.register(cmd, false)
+	o.registerFlag(cmd, false)
 	return cmd
 }

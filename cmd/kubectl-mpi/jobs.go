@@ -15,16 +15,16 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
 
-// key returns the key of a TrainJob of a name. `trainjob/NAME`, as `-o name` prints it, is taken too.
-func (k *kube) key(name string) (client.ObjectKey, error) {
+// jobKey returns the key of a TrainJob of a name. `trainjob/NAME`, as `-o name` prints it, is taken too.
+func (k *kube) jobKey(name string) (client.ObjectKey, error) {
 	namespace, err := k.Namespace()
 	return client.ObjectKey{Namespace: namespace, Name: strings.TrimPrefix(name, namePrefix)}, err
 }
 
 const namePrefix = "trainjob/"
 
-// hint returns a command line that somebody can type in the shell in which this one was typed: with the namespace, unless the kubeconfig says the same.
-func (k *kube) hint(namespace, format string, args ...any) string {
+// commandHint returns a command line that somebody can type in the shell in which this one was typed: with the namespace, unless the kubeconfig says the same.
+func (k *kube) commandHint(namespace, format string, args ...any) string {
 	line := "kubectl mpi " + fmt.Sprintf(format, args...)
 	if own, err := k.Namespace(); *k.flags.Namespace != "" || err != nil || own != namespace {
 		line += " --namespace " + namespace
@@ -32,43 +32,43 @@ func (k *kube) hint(namespace, format string, args ...any) string {
 	return "`" + line + "`"
 }
 
-// job reads a job.
-func (k *kube) job(ctx context.Context, name string) (view.Job, error) {
-	objects, err := k.objects(ctx, name)
+// readJob reads a job.
+func (k *kube) readJob(ctx context.Context, name string) (view.Job, error) {
+	objects, err := k.readObjects(ctx, name)
 	if err != nil {
 		return view.Job{}, err
 	}
 	return view.JobOf(objects), nil
 }
 
-// objects reads a job and what belongs to it.
-func (k *kube) objects(ctx context.Context, name string) (view.Objects, error) {
-	key, err := k.key(name)
+// readObjects reads a job and what belongs to it.
+func (k *kube) readObjects(ctx context.Context, name string) (view.JobObjects, error) {
+	key, err := k.jobKey(name)
 	if err != nil {
-		return view.Objects{}, err
+		return view.JobObjects{}, err
 	}
 	c, err := k.Client()
 	if err != nil {
-		return view.Objects{}, err
+		return view.JobObjects{}, err
 	}
-	return fetch.Job(ctx, c, key)
+	return fetch.ReadJob(ctx, c, key)
 }
 
 // completeJobs offers the names of jobs to the shell.
 func (k *kube) completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return k.names(cmd.Context(), "trainjobs"), cobra.ShellCompDirectiveNoFileComp
+	return k.completionNames(cmd.Context(), "trainjobs"), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeRuntimes offers the names of runtimes.
 func (k *kube) completeRuntimes(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return append(k.names(cmd.Context(), "clustertrainingruntimes"), k.names(cmd.Context(), "trainingruntimes")...), cobra.ShellCompDirectiveNoFileComp
+	return append(k.completionNames(cmd.Context(), "clustertrainingruntimes"), k.completionNames(cmd.Context(), "trainingruntimes")...), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completionTimeout is how long somebody waits for the shell.
 const completionTimeout = 2 * time.Second
 
-// names are none where they cannot be read: a shell shows no errors.
-func (k *kube) names(ctx context.Context, resource string) []string {
+// completionNames are none where they cannot be read: a shell shows no errors.
+func (k *kube) completionNames(ctx context.Context, resource string) []string {
 	c, err := k.Client()
 	if err != nil {
 		return nil
@@ -86,13 +86,13 @@ func (k *kube) names(ctx context.Context, resource string) []string {
 	return names
 }
 
-// ago says how long ago something was.
-func ago(at, now time.Time) string {
+// agoText says how long ago something was.
+func agoText(at, now time.Time) string {
 	return duration.HumanDuration(max(0, now.Sub(at))) + " ago"
 }
 
-// withheld names what could not be seen.
-func withheld(w io.Writer, list []view.Withheld) {
+// printWithheld names what could not be seen.
+func printWithheld(w io.Writer, list []view.Withheld) {
 	for _, what := range list {
 		fmt.Fprintf(w, "Not shown: %s: %s\n", what.What, what.Why)
 	}

@@ -34,8 +34,8 @@ const (
 	queriesAtOnce    = 300
 )
 
-// Config returns how the cluster is reached.
-func (k *kube) Config() (*rest.Config, error) {
+// RESTConfig returns how the cluster is reached.
+func (k *kube) RESTConfig() (*rest.Config, error) {
 	if k.config != nil {
 		return k.config, nil
 	}
@@ -46,7 +46,7 @@ func (k *kube) Config() (*rest.Config, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = queriesPerSecond, queriesAtOnce
 	// As kubectl shows them, each once. The handler that a client of controller-runtime brings would want a log instead.
-	config.WarningHandler = rest.NewWarningWriter(k.streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true, Color: cli.Coloured(k.streams.ErrOut)})
+	config.WarningHandler = rest.NewWarningWriter(k.streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true, Color: cli.HasColours(k.streams.ErrOut)})
 	k.config = config
 	return config, nil
 }
@@ -56,7 +56,7 @@ func (k *kube) Client() (client.WithWatch, error) {
 	if k.reader != nil {
 		return k.reader, nil
 	}
-	config, err := k.Config()
+	config, err := k.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,9 @@ func (k *kube) Client() (client.WithWatch, error) {
 	return k.reader, err
 }
 
-// Core returns a client for what Client cannot do with pods: read logs, open a shell.
-func (k *kube) Core() (corev1client.CoreV1Interface, error) {
-	config, err := k.Config()
+// CoreClient returns a client for what Client cannot do with pods: read logs, open a shell.
+func (k *kube) CoreClient() (corev1client.CoreV1Interface, error) {
+	config, err := k.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +92,6 @@ func (k *kube) explainErrors(cmd *cobra.Command) {
 		return
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return k.explained(cmd.Context(), work(cmd, args))
+		return k.explainError(cmd.Context(), work(cmd, args))
 	}
 }

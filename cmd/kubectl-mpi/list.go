@@ -19,10 +19,10 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// listing is `kubectl mpi list`.
-type listing struct {
+// listCommand is `kubectl mpi list`.
+type listCommand struct {
 	*kube
-	output   output
+	output   outputFlag
 	all      bool
 	selector string
 	statuses []string
@@ -32,7 +32,7 @@ type listing struct {
 }
 
 func newList(k *kube) *cobra.Command {
-	l := &listing{kube: k}
+	l := &listCommand{kube: k}
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
@@ -60,21 +60,21 @@ then, not Pulling.`,
 	flags.StringVar(&l.runtime, "runtime", "", "name of the runtime of the jobs")
 	flags.BoolVar(&l.mine, "mine", false, "jobs that you made with kubectl mpi")
 	flags.BoolVarP(&l.watch, "watch", "w", false, "go on, and print each job that changes")
-	l.output.register(cmd, true)
-	cli.Complete(cmd, "status", phaseNames()...)
+	l.output.registerFlag(cmd, true)
+	cli.CompleteFlag(cmd, "status", phaseNames()...)
 	_ = cmd.RegisterFlagCompletionFunc("runtime", k.completeRuntimes) // fails only for a flag that does not exist
 	return cmd
 }
 
 func phaseNames() []string {
 	var names []string
-	for _, p := range phase.All() {
+	for _, p := range phase.AllPhases() {
 		names = append(names, strings.ToLower(string(p)))
 	}
 	return names
 }
 
-func (l *listing) run(ctx context.Context) error {
+func (l *listCommand) run(ctx context.Context) error {
 	if err := l.validate(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (l *listing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var selection fetch.Selection
+	var selection fetch.JobSelection
 	if !l.all {
 		if selection.Namespace, err = l.Namespace(); err != nil {
 			return err
@@ -100,20 +100,20 @@ func (l *listing) run(ctx context.Context) error {
 		}
 	}
 	read := func(ctx context.Context) ([]view.Job, []view.Withheld, error) {
-		objects, hidden, err := fetch.List(ctx, c, selection)
-		return l.chosen(objects, user), hidden, err
+		objects, hidden, err := fetch.ListJobs(ctx, c, selection)
+		return l.selectJobs(objects, user), hidden, err
 	}
 	if l.watch {
-		return l.follow(ctx, c, selection, read)
+		return l.watchJobs(ctx, c, selection, read)
 	}
 	jobs, hidden, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	return l.print(jobs, hidden)
+	return l.printJobs(jobs, hidden)
 }
 
-func (l *listing) validate() error {
+func (l *listCommand) validate() error {
 	known := phaseNames()
 	for i, status := range l.statuses {
 		l.statuses[i] = strings.ToLower(status)
@@ -121,18 +121,18 @@ func (l *listing) validate() error {
 			return usageErrorf("invalid value `%s` for `--status`: must be one of %s", status, strings.Join(known, ", "))
 		}
 	}
-	if l.watch && !l.output.human() {
+	if l.watch && !l.output.isForPeople() {
 		return usageErrorf("--watch prints a table: leave --output %s out", l.output.format)
 	}
 	return l.output.validate()
 }
 
-// chosen returns the jobs that the flags ask for, the oldest first.
-func (l *listing) chosen(objects []view.Objects, user string) []view.Job {
+// selectJobs returns the jobs that the flags ask for, the oldest first.
+func (l *listCommand) selectJobs(objects []view.JobObjects, user string) []view.Job {
 	var jobs []view.Job
 	for _, o := range objects {
 		j := view.JobOf(o)
-		if l.wants(j, user) {
+		if l.matches(j, user) {
 			jobs = append(jobs, j)
 		}
 	}
@@ -148,34 +148,34 @@ func (l *listing) chosen(objects []view.Objects, user string) []view.Job {
 	return jobs
 }
 
-// wants reports whether a job is asked for. A job that was refused has failed.
-func (l *listing) wants(j view.Job, user string) bool {
+// matches reports whether a job is asked for. A job that was refused has failed.
+func (l *listCommand) matches(j view.Job, user string) bool {
 	status := strings.ToLower(string(j.Phase))
 	ofStatus := len(l.statuses) == 0 || slices.Contains(l.statuses, status) ||
 		j.Phase == phase.Refused && slices.Contains(l.statuses, strings.ToLower(string(phase.Failed)))
 	return ofStatus && (l.runtime == "" || j.Runtime.Name == l.runtime) && (!l.mine || j.User == user)
 }
 
-func (l *listing) print(jobs []view.Job, hidden []view.Withheld) error {
+func (l *listCommand) printJobs(jobs []view.Job, hidden []view.Withheld) error {
 	names := make([]string, len(jobs))
 	for i := range jobs {
 		names[i] = namePrefix + jobs[i].Name
 	}
-	return l.output.print(l.streams.Out, printed{
+	return l.output.printResult(l.streams.Out, printable{
 		value: map[string]any{"items": append([]view.Job{}, jobs...)},
 		names: names,
 		text: func(w io.Writer) error {
-			defer withheld(l.streams.ErrOut, hidden)
+			defer printWithheld(l.streams.ErrOut, hidden)
 			if len(jobs) == 0 {
-				fmt.Fprintln(l.streams.ErrOut, l.nothing())
+				fmt.Fprintln(l.streams.ErrOut, l.noJobsText())
 				return nil
 			}
-			return table(w, l.rows(jobs, true))
+			return writeTable(w, l.jobRows(jobs, true))
 		},
 	})
 }
 
-func (l *listing) nothing() string {
+func (l *listCommand) noJobsText() string {
 	if l.all {
 		return "There are no such jobs."
 	}
@@ -183,31 +183,31 @@ func (l *listing) nothing() string {
 	return fmt.Sprintf("There are no such jobs in namespace `%s`.", namespace)
 }
 
-// rows are the cells of jobs, below their headings.
-func (l *listing) rows(jobs []view.Job, headings bool) [][]string {
+// jobRows are the cells of jobs, below their headings.
+func (l *listCommand) jobRows(jobs []view.Job, headings bool) [][]string {
 	var rows [][]string
 	now := time.Now()
 	if headings {
-		rows = append(rows, l.row(view.Headings(), "NAMESPACE", []string{"EXECUTOR", "USER", "MESSAGE"}))
+		rows = append(rows, l.jobRow(view.ColumnHeadings(), "NAMESPACE", []string{"EXECUTOR", "USER", "MESSAGE"}))
 	}
 	for _, j := range jobs {
-		rows = append(rows, l.row(j.Columns(now).Cells(), j.Namespace, []string{string(j.Executor), orNone(j.User), orNone(firstLine(said(j)))}))
+		rows = append(rows, l.jobRow(j.Columns(now).Cells(), j.Namespace, []string{string(j.Executor), orNone(j.User), orNone(firstLine(causeOrMessage(j)))}))
 	}
 	return rows
 }
 
-func (l *listing) row(cells []string, namespace string, wide []string) []string {
+func (l *listCommand) jobRow(cells []string, namespace string, wide []string) []string {
 	if l.all {
 		cells = append([]string{namespace}, cells...)
 	}
-	if l.output.wide() {
+	if l.output.isWide() {
 		cells = append(cells, wide...)
 	}
 	return cells
 }
 
-// said is what is said of a job: its cause, or why it is not a fault.
-func said(j view.Job) string {
+// causeOrMessage is what is said of a job: its cause, or why it is not a fault.
+func causeOrMessage(j view.Job) string {
 	if j.Cause != nil {
 		return j.Cause.Message
 	}
@@ -226,12 +226,12 @@ func firstLine(text string) string {
 	return line
 }
 
-// follow prints the jobs, and then each that changes: columns that only grow older are not a change.
-func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetch.Selection, read func(context.Context) ([]view.Job, []view.Withheld, error)) error {
+// watchJobs prints the jobs, and then each that changes: columns that only grow older are not a change.
+func (l *listCommand) watchJobs(ctx context.Context, c client.WithWatch, selection fetch.JobSelection, read func(context.Context) ([]view.Job, []view.Withheld, error)) error {
 	shown := map[string]string{}
 	first := true
 	var widths columnWidths
-	err := fetch.Follow(ctx, c, func(ctx context.Context) (bool, error) {
+	err := fetch.FollowTrainJobs(ctx, c, func(ctx context.Context) (bool, error) {
 		jobs, hidden, err := read(ctx)
 		if err != nil {
 			return false, err
@@ -247,10 +247,10 @@ func (l *listing) follow(ctx context.Context, c client.WithWatch, selection fetc
 			}
 		}
 		if first {
-			withheld(l.streams.ErrOut, hidden)
+			printWithheld(l.streams.ErrOut, hidden)
 		}
 		if len(changed) > 0 || first {
-			err = widths.write(l.streams.Out, l.rows(changed, first))
+			err = widths.writeRows(l.streams.Out, l.jobRows(changed, first))
 		}
 		first = false
 		return false, err

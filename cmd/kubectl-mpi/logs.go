@@ -71,14 +71,14 @@ it. Of pods that are gone, the last lines that the controller kept are shown.`,
 			if err := f.validate(); err != nil {
 				return err
 			}
-			return k.logs(cmd.Context(), args[0], f)
+			return k.printLogs(cmd.Context(), args[0], f)
 		},
 	}
-	f.register(cmd)
+	f.registerFlags(cmd)
 	return cmd
 }
 
-func (f *logsFlags) register(cmd *cobra.Command) {
+func (f *logsFlags) registerFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.follow, "follow", "f", false, "go on until the job is over")
 	flags.BoolVar(&f.merge, "merge", false, "launcher and nodes, in one order by time")
@@ -94,9 +94,9 @@ func (f *logsFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.StringVarP(&f.format, "output", "o", string(logs.Text), "how a line is written: text, raw (as the program printed it) or json")
 	flags.IntVar(&f.most, "max-log-requests", maxLogs, "how many logs may be read at a time")
-	cli.Complete(cmd, "role", mpi.LauncherJob, mpi.NodeJob, roleAll)
-	cli.Complete(cmd, "color", "auto", "always", "never")
-	cli.Complete(cmd, "output", logs.Formats()...)
+	cli.CompleteFlag(cmd, "role", mpi.LauncherJob, mpi.NodeJob, roleAll)
+	cli.CompleteFlag(cmd, "color", "auto", "always", "never")
+	cli.CompleteFlag(cmd, "output", logs.Formats()...)
 }
 
 func (f *logsFlags) validate() error {
@@ -140,10 +140,10 @@ func (f *logsFlags) validate() error {
 	return nil
 }
 
-// options of a read.
-func (f *logsFlags) options(k *kube) logs.Options {
+// readOptions of a read.
+func (f *logsFlags) readOptions(k *kube) logs.Options {
 	o := logs.Options{
-		Follow: f.follow, Since: f.from, Most: f.most, Want: f.wants,
+		Follow: f.follow, Since: f.from, Most: f.most, Want: f.wantsSource,
 		Note: func(text string) { fmt.Fprintln(k.streams.ErrOut, "note: "+text) },
 	}
 	if f.tail >= 0 {
@@ -155,7 +155,7 @@ func (f *logsFlags) options(k *kube) logs.Options {
 	return o
 }
 
-func (f *logsFlags) wants(s logs.Source) bool {
+func (f *logsFlags) wantsSource(s logs.LogSource) bool {
 	switch {
 	case f.role == roleAll, f.role == "" && f.merge:
 		return true
@@ -166,40 +166,40 @@ func (f *logsFlags) wants(s logs.Source) bool {
 	return s.Role == f.role
 }
 
-func (f *logsFlags) printer(out io.Writer) *logs.Printer {
+func (f *logsFlags) newPrinter(out io.Writer) *logs.Printer {
 	p := &logs.Printer{
-		Filter: logs.Filter{Ranks: f.ranks, Include: f.includes, Exclude: f.excludes},
-		Format: logs.Format(f.format), Times: f.timestamps, Terminal: cli.IsTerminal(out), Highlight: f.highlights,
+		Filter: logs.LineFilter{Ranks: f.ranks, Include: f.includes, Exclude: f.excludes},
+		Format: logs.OutputFormat(f.format), Times: f.timestamps, Terminal: cli.IsTerminal(out), Highlight: f.highlights,
 		Labels: f.merge || f.role == roleAll || f.role == mpi.NodeJob,
-		Color:  f.color == "always" || f.color == "auto" && cli.Coloured(out),
+		Color:  f.color == "always" || f.color == "auto" && cli.HasColours(out),
 	}
-	p.To(out)
+	p.SetOutput(out)
 	return p
 }
 
-// logs prints the logs of a job.
-func (k *kube) logs(ctx context.Context, name string, f logsFlags) error {
+// printLogs prints the logs of a job.
+func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 	job, err := k.trainJob(ctx, name)
 	if err != nil {
 		return err
 	}
-	if f.follow && !mpijob.Finished(job) {
-		k.noteNoPods(ctx, job)
+	if f.follow && !mpijob.IsFinished(job) {
+		k.noteMissingPods(ctx, job)
 	}
-	printer := f.printer(k.streams.Out)
+	printer := f.newPrinter(k.streams.Out)
 	result, err := k.readLogs(ctx, job, f, printer)
 	switch {
 	case ctx.Err() != nil:
-		return k.left(job)
+		return k.endInterruptedFollow(job)
 	case err != nil:
 		return err
 	case f.follow && k.isGone(ctx, job):
-		return gone(job.Name)
+		return jobDeletedError(job.Name)
 	case result.Sources == 0:
-		return k.logsOfNoPod(ctx, job.Name, f)
+		return k.printLogsWithoutPods(ctx, job.Name, f)
 	}
 	if len(f.ranks) > 0 && printer.Tagged > 0 && printer.Shown == 0 {
-		return k.noSuchRank(ctx, job.Name, f.ranks)
+		return k.noSuchRankError(ctx, job.Name, f.ranks)
 	}
 	if len(f.ranks) > 0 && printer.Tagged == 0 {
 		fmt.Fprintln(k.streams.ErrOut, "note: no line says which rank printed it: start the ranks with `mpirun --tag-output` (Open MPI 4), `mpirun --output tag` (Open MPI 5) or `mpiexec -l` (MPICH, Intel MPI)")
@@ -216,9 +216,9 @@ func (k *kube) isGone(ctx context.Context, job *trainer.TrainJob) bool {
 	return apierrors.IsNotFound(err) || err == nil && now.UID != job.UID
 }
 
-// noSuchRank is the error of ranks that the job cannot have, nil where one of them has only printed nothing, or nobody knows.
-func (k *kube) noSuchRank(ctx context.Context, name string, ranks []int) error {
-	j, err := k.job(ctx, name)
+// noSuchRankError is the error of ranks that the job cannot have, nil where one of them has only printed nothing, or nobody knows.
+func (k *kube) noSuchRankError(ctx context.Context, name string, ranks []int) error {
+	j, err := k.readJob(ctx, name)
 	if err != nil || j.World == nil {
 		return err
 	}
@@ -229,24 +229,24 @@ func (k *kube) noSuchRank(ctx context.Context, name string, ranks []int) error {
 	return cli.Failure(fmt.Errorf("`%s` has no such rank: it has ranks 0 to %d at most", name, last))
 }
 
-// noteNoPods says why nothing is shown for now.
-func (k *kube) noteNoPods(ctx context.Context, job *trainer.TrainJob) {
+// noteMissingPods says why nothing is shown for now.
+func (k *kube) noteMissingPods(ctx context.Context, job *trainer.TrainJob) {
 	pods := &metav1.PartialObjectMetadataList{}
 	pods.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	err := k.reader.List(ctx, pods, client.InNamespace(job.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: job.Name}, client.Limit(1))
 	if err == nil && len(pods.Items) == 0 {
-		fmt.Fprintf(k.streams.ErrOut, "note: `%s` has no pods yet, and is followed as soon as it has; %s says what it waits for\n", job.Name, k.hint(job.Namespace, "why %s", job.Name))
+		fmt.Fprintf(k.streams.ErrOut, "note: `%s` has no pods yet, and is followed as soon as it has; %s says what it waits for\n", job.Name, k.commandHint(job.Namespace, "why %s", job.Name))
 	}
 }
 
 // readLogs reads what the flags ask for.
-func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags, printer *logs.Printer) (logs.Result, error) {
-	core, err := k.Core()
+func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags, printer *logs.Printer) (logs.ReadResult, error) {
+	core, err := k.CoreClient()
 	if err != nil {
-		return logs.Result{}, err
+		return logs.ReadResult{}, err
 	}
-	from := podlogs.Job{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core}
-	result, err := logs.Run(ctx, from, f.options(k), printer.Print)
+	from := podlogs.JobLogs{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core}
+	result, err := logs.Run(ctx, from, f.readOptions(k), printer.PrintLines)
 	var many *logs.TooManyError
 	if errors.As(err, &many) {
 		err = usageErrorf("%v: --role, --rank or a larger --max-log-requests", many)
@@ -254,35 +254,35 @@ func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags,
 	return result, err
 }
 
-// logsOfNoPod shows what is left of a job whose pods are gone, or says why there are none yet.
-func (k *kube) logsOfNoPod(ctx context.Context, name string, f logsFlags) error {
+// printLogsWithoutPods shows what is left of a job whose pods are gone, or says why there are none yet.
+func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlags) error {
 	job, err := k.trainJob(ctx, name)
 	if err != nil {
 		return err
 	}
 	for _, kind := range []string{trainer.TrainJobFailed, mpijob.Diagnosed} {
-		c := apimeta.FindStatusCondition(status.Conditions(job), kind)
+		c := apimeta.FindStatusCondition(status.AllConditions(job), kind)
 		if c == nil {
 			continue
 		}
-		if lines := diagnose.Parse(mpi.Reason(c.Reason), c.Message).Lines; len(lines) > 0 {
+		if lines := diagnose.ParseCause(mpi.Reason(c.Reason), c.Message).Lines; len(lines) > 0 {
 			fmt.Fprintf(k.streams.ErrOut, "note: the pods of `%s` are gone; these are the last lines that the controller kept, of what failed (%s)\n", job.Name, c.Reason)
-			return f.printer(k.streams.Out).Print(kept(lines, c.LastTransitionTime.Time))
+			return f.newPrinter(k.streams.Out).PrintLines(verdictLines(lines, c.LastTransitionTime.Time))
 		}
 	}
-	if mpijob.Finished(job) {
-		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; %s says how it ended", job.Name, k.hint(job.Namespace, "describe %s", job.Name)))
+	if mpijob.IsFinished(job) {
+		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; %s says how it ended", job.Name, k.commandHint(job.Namespace, "describe %s", job.Name)))
 	}
-	return cli.Failure(fmt.Errorf("`%s` has no pods yet: %s says what it waits for", job.Name, k.hint(job.Namespace, "why %s", job.Name)))
+	return cli.Failure(fmt.Errorf("`%s` has no pods yet: %s says what it waits for", job.Name, k.commandHint(job.Namespace, "why %s", job.Name)))
 }
 
-// kept returns lines of a verdict as lines of the launcher.
-func kept(lines []string, at time.Time) []logs.Line {
-	source := &logs.Source{Role: mpi.LauncherJob, Container: mpi.Container}
+// verdictLines returns lines of a verdict as lines of the launcher.
+func verdictLines(lines []string, at time.Time) []logs.Line {
+	source := &logs.LogSource{Role: mpi.LauncherJob, Container: mpi.Container}
 	var all []logs.Line
 	for _, text := range lines {
 		line := logs.Line{Time: at, Source: source, Raw: text}
-		line.Rank, line.Text = diagnose.Untag(text)
+		line.Rank, line.Text = diagnose.CutRankTag(text)
 		all = append(all, line)
 	}
 	return all
@@ -294,7 +294,7 @@ func (k *kube) trainJob(ctx context.Context, name string) (*trainer.TrainJob, er
 	if err != nil {
 		return nil, err
 	}
-	key, err := k.key(name)
+	key, err := k.jobKey(name)
 	if err != nil {
 		return nil, err
 	}
@@ -302,8 +302,8 @@ func (k *kube) trainJob(ctx context.Context, name string) (*trainer.TrainJob, er
 	return job, c.Get(ctx, key, job)
 }
 
-// left ends a command that somebody has stopped, and says how to come back.
-func (k *kube) left(job *trainer.TrainJob) error {
-	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. %s shows it again, %s ends it\n", k.hint(job.Namespace, "logs %s -f", job.Name), k.hint(job.Namespace, "delete %s", job.Name))
+// endInterruptedFollow ends a command that somebody has stopped, and says how to come back.
+func (k *kube) endInterruptedFollow(job *trainer.TrainJob) error {
+	fmt.Fprintf(k.streams.ErrOut, "\nThe job goes on. %s shows it again, %s ends it\n", k.commandHint(job.Namespace, "logs %s -f", job.Name), k.commandHint(job.Namespace, "delete %s", job.Name))
 	return exitWith(exitInterrupted, errInterrupted)
 }

@@ -21,14 +21,14 @@ func main() {
 	// The first signal ends what waits or follows, with words; the second one ends the program.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, argumentsOf(os.Args), newKube(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})))
+	os.Exit(run(ctx, cobraArguments(os.Args), newKube(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})))
 }
 
 // completionName is what kubectl looks for when somebody asks it to complete `kubectl mpi`: a link to this program.
 const completionName = "kubectl_complete-mpi"
 
-// argumentsOf returns what a command line asks for.
-func argumentsOf(line []string) []string {
+// cobraArguments returns what a command line asks for.
+func cobraArguments(line []string) []string {
 	if filepath.Base(line[0]) == completionName {
 		return append([]string{cobra.ShellCompRequestCmd}, line[1:]...)
 	}

@@ -26,14 +26,14 @@ const (
 
 const jsonPathPrefix = "jsonpath="
 
-// output is the flag -o. A command that has it fills a value with JSON tags, which is stable, and says how people read it.
-type output struct {
+// outputFlag is the flag -o. A command that has it fills a value with JSON tags, which is stable, and says how people read it.
+type outputFlag struct {
 	format string
 	words  []string
 }
 
-// printed is what a command prints.
-type printed struct {
+// printable is what a command prints.
+type printable struct {
 	// value is what JSON, YAML and jsonpath show.
 	value any
 	// names are what `-o name` shows, one in a line: `trainjob/train`.
@@ -42,18 +42,18 @@ type printed struct {
 	text func(w io.Writer) error
 }
 
-// register adds the flag. Wide says whether there is more to show than fits a usual terminal.
-func (o *output) register(cmd *cobra.Command, wide bool) {
+// registerFlag adds the flag. Wide says whether there is more to show than fits a usual terminal.
+func (o *outputFlag) registerFlag(cmd *cobra.Command, wide bool) {
 	o.words = []string{formatJSON, formatYAML, formatName}
 	if wide {
 		o.words = append(o.words, formatWide)
 	}
 	cmd.Flags().StringVarP(&o.format, "output", "o", "", "what to print: "+strings.Join(o.words, ", ")+" or jsonpath=TEMPLATE")
-	cli.Complete(cmd, "output", append(slices.Clone(o.words), jsonPathPrefix)...)
+	cli.CompleteFlag(cmd, "output", append(slices.Clone(o.words), jsonPathPrefix)...)
 }
 
 // validate refuses a format that there is none.
-func (o *output) validate() error {
+func (o *outputFlag) validate() error {
 	if o.format == "" || slices.Contains(o.words, o.format) {
 		return nil
 	}
@@ -66,15 +66,15 @@ func (o *output) validate() error {
 	return usageErrorf("invalid value `%s` for `--output`: must be one of %s, or jsonpath=TEMPLATE", o.format, strings.Join(o.words, ", "))
 }
 
-func (o *output) wide() bool { return o.format == formatWide }
+func (o *outputFlag) isWide() bool { return o.format == formatWide }
 
-// human reports whether people read it.
-func (o *output) human() bool { return o.format == "" || o.wide() }
+// isForPeople reports whether people read it.
+func (o *outputFlag) isForPeople() bool { return o.format == "" || o.isWide() }
 
-// print writes what a command found.
-func (o *output) print(w io.Writer, what printed) error {
+// printResult writes what a command found.
+func (o *outputFlag) printResult(w io.Writer, what printable) error {
 	switch {
-	case o.human():
+	case o.isForPeople():
 		return what.text(w)
 	case o.format == formatName:
 		for _, name := range what.names {
@@ -119,8 +119,8 @@ func printJSONPath(w io.Writer, template string, value any) error {
 	return parser.Execute(w, tree)
 }
 
-// counted is `1 job` or `2 jobs`.
-func counted(n int, word string) string {
+// countedWord is `1 job` or `2 jobs`.
+func countedWord(n int, word string) string {
 	if n != 1 {
 		word += "s"
 	}
@@ -130,11 +130,11 @@ func counted(n int, word string) string {
 // columnWidths are those that a table has grown to: rows that come later stand below those before them.
 type columnWidths []int
 
-// write writes rows. Cells are the words of others: none may move the cursor, or end its column.
-func (c *columnWidths) write(w io.Writer, rows [][]string) error {
+// writeRows writes rows. Cells are the words of others: none may move the cursor, or end its column.
+func (c *columnWidths) writeRows(w io.Writer, rows [][]string) error {
 	for _, row := range rows {
 		for i := range row {
-			if row[i] = indented(row[i]); i == len(*c) {
+			if row[i] = withoutControls(row[i]); i == len(*c) {
 				*c = append(*c, 0)
 			}
 			if i < len(row)-1 { // nothing stands beside the last one
@@ -157,14 +157,14 @@ func (c *columnWidths) write(w io.Writer, rows [][]string) error {
 // columnGap is what stands between columns.
 const columnGap = 3
 
-// indented is a text without what terminals obey; spaces before it stay.
-func indented(text string) string {
+// withoutControls is a text without what terminals obey; spaces before it stay.
+func withoutControls(text string) string {
 	rest := strings.TrimLeft(text, " ")
 	return text[:len(text)-len(rest)] + diagnose.StripEscapes(rest)
 }
 
-// table writes rows in columns, the first of which are the headings.
-func table(w io.Writer, rows [][]string) error {
+// writeTable writes rows in columns, the first of which are the headings.
+func writeTable(w io.Writer, rows [][]string) error {
 	var widths columnWidths
-	return widths.write(w, rows)
+	return widths.writeRows(w, rows)
 }

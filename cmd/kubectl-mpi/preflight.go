@@ -13,7 +13,7 @@ import (
 
 func newPreflight(k *kube) *cobra.Command {
 	var f submitFlags
-	var out output
+	var out outputFlag
 	var file string
 	cmd := &cobra.Command{
 		Use:   "preflight [-f FILE | NAME [flags] -- COMMAND]",
@@ -34,19 +34,19 @@ The exit code is 6 for a job that can never run as it is.`,
 			case file != "" && len(args) > 0:
 				return usageErrorf("a file or a name, not both")
 			case file != "":
-				jobs, err = k.jobsIn(file)
+				jobs, err = k.readJobs(file)
 			case len(args) == 0:
 				return usageErrorf("say which job: `-f FILE`, or the name and flags of `submit`")
 			default:
 				var job *trainer.TrainJob
-				job, err = k.assembled(cmd.Context(), args[0], args[1:], f)
+				job, err = k.assembleJob(cmd.Context(), args[0], args[1:], f)
 				jobs = []*trainer.TrainJob{job}
 			}
 			if err != nil {
 				return err
 			}
 			for _, job := range jobs {
-				if err := k.preflight(cmd, job, out); err != nil {
+				if err := k.runPreflight(cmd, job, out); err != nil {
 					return err
 				}
 			}
@@ -54,12 +54,12 @@ The exit code is 6 for a job that can never run as it is.`,
 		},
 	}
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "the file with TrainJobs, - for standard input")
-	f.register(cmd, k)
-	out.register(cmd, false)
+	f.registerFlags(cmd, k)
+	out.registerFlag(cmd, false)
 	return cmd
 }
 
-func (k *kube) preflight(cmd *cobra.Command, job *trainer.TrainJob, out output) error {
+func (k *kube) runPreflight(cmd *cobra.Command, job *trainer.TrainJob, out outputFlag) error {
 	c, err := k.Client()
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func (k *kube) preflight(cmd *cobra.Command, job *trainer.TrainJob, out output) 
 	if err != nil {
 		return err
 	}
-	answer := preflight.Judge(in)
-	if err := out.print(k.streams.Out, printed{value: answer, text: func(w io.Writer) error {
+	answer := preflight.JudgeInput(in)
+	if err := out.printResult(k.streams.Out, printable{value: answer, text: func(w io.Writer) error {
 		_, err := io.WriteString(w, answer.Text())
 		return err
 	}}); err != nil {

@@ -20,8 +20,8 @@ import (
 const remedyTimeout = 3 * time.Second
 
 // forbiddenHint says who can give a right.
-func (k *kube) forbiddenHint(ctx context.Context, e *apierror.Explained) string {
-	role := roleWith(e.Verb, e.Resource)
+func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) string {
+	role := roleManifest(e.Verb, e.Resource)
 	if role == "" {
 		return "no role of a tenant gives this right: ask an admin of the cluster"
 	}
@@ -50,8 +50,8 @@ var (
 	adminsWrite  = []string{"persistentvolumeclaims", "configmaps"}
 )
 
-// roleWith returns which people of a tenant have a right, empty where none have.
-func roleWith(verb, resource string) string {
+// roleManifest returns which people of a tenant have a right, empty where none have.
+func roleManifest(verb, resource string) string {
 	reads := slices.Contains([]string{"get", "list", "watch"}, verb)
 	switch {
 	case verb == "create" && (resource == "pods/exec" || resource == "pods/portforward"), verb == "delete" && resource == "pods":
@@ -67,7 +67,7 @@ func roleWith(verb, resource string) string {
 }
 
 // notFoundHint says what there is instead of a TrainJob or runtime that there is not.
-func (k *kube) notFoundHint(ctx context.Context, e *apierror.Explained) string {
+func (k *kube) notFoundHint(ctx context.Context, e *apierror.ExplainedError) string {
 	c, err := k.Client()
 	if err != nil {
 		return ""
@@ -87,16 +87,16 @@ func (k *kube) notFoundHint(ctx context.Context, e *apierror.Explained) string {
 	case len(names) == 0:
 		return fmt.Sprintf("there are none in namespace `%s`: --namespace chooses another", namespace)
 	}
-	return fmt.Sprintf("in namespace `%s` there are %s", namespace, cli.Some(names))
+	return fmt.Sprintf("in namespace `%s` there are %s", namespace, cli.JoinFirst(names))
 }
 
-// makeRoom says what to do about a refusal, where the user can.
-func (k *kube) makeRoom(e *apierror.Explained) string {
+// quotaRemedy says what to do about a refusal, where the user can.
+func (k *kube) quotaRemedy(e *apierror.ExplainedError) string {
 	namespace, err := k.Namespace()
 	if err != nil || !strings.Contains(e.Message, "exceeded quota") || !strings.Contains(e.Message, "count/trainjobs") {
 		return ""
 	}
-	return fmt.Sprintf("the quota counts jobs that are over too: %s lists them, and %s makes room", k.hint(namespace, "list --status complete,failed"), k.hint(namespace, "delete JOB"))
+	return fmt.Sprintf("the quota counts jobs that are over too: %s lists them, and %s makes room", k.commandHint(namespace, "list --status complete,failed"), k.commandHint(namespace, "delete JOB"))
 }
 
 // capitalizeFirst begins a sentence.

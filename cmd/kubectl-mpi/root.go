@@ -25,7 +25,7 @@ It needs no rights beyond those of an editor of a tenant. What you may not see i
   # Wait for its end; the exit code says how it ended
   kubectl mpi wait train --for=complete`,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl mpi"},
-		Args:        cli.KnownCommand,
+		Args:        cli.RejectUnknownCommand,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	k.flags.AddFlags(root.PersistentFlags())

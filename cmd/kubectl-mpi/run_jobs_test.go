@@ -337,10 +337,10 @@ func TestWaitsInTheNamespaceOfTheFile(t *testing.T) {
 	if code := run(t.Context(), []string{"--server", s.URL, "create", "-f", "-", "--wait"}, k); code != exitJobFailed || !strings.Contains(errOut.String(), "next failed: OOMKilled") {
 		t.Errorf("code %d: %s%s", code, out, errOut)
 	}
-	if hint := k.hint("other", "logs next"); hint != "`kubectl mpi logs next --namespace other`" {
+	if hint := k.commandHint("other", "logs next"); hint != "`kubectl mpi logs next --namespace other`" {
 		t.Error(hint)
 	}
-	if hint := k.hint("default", "logs next"); hint != "`kubectl mpi logs next`" {
+	if hint := k.commandHint("default", "logs next"); hint != "`kubectl mpi logs next`" {
 		t.Error(hint)
 	}
 }
@@ -373,7 +373,7 @@ func TestBundleOfAJob(t *testing.T) {
 func TestDiffOfLongValues(t *testing.T) {
 	var out strings.Builder
 	long := strings.Repeat("x", 6000)
-	if err := writeDiff(&out, []string{"a", "b"}, compare.Result{Differences: []compare.Difference{{What: "command", Left: long + "lr=0.1" + long, Right: long + "lr=0.3" + long}}}); err != nil {
+	if err := writeDiff(&out, []string{"a", "b"}, compare.Comparison{Differences: []compare.Difference{{What: "command", Left: long + "lr=0.1" + long, Right: long + "lr=0.3" + long}}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.Contains(got, "xlr=0.1x") || !strings.Contains(got, "xlr=0.3x") || len(got) > 300 {
@@ -413,7 +413,7 @@ func TestColours(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("NO_COLOR", tc.noColor)
-			if p := (&logsFlags{color: tc.flag}).printer(tc.out); p.Color != tc.want || p.Terminal != (tc.out == terminal) {
+			if p := (&logsFlags{color: tc.flag}).newPrinter(tc.out); p.Color != tc.want || p.Terminal != (tc.out == terminal) {
 				t.Errorf("coloured: %t, terminal: %t", p.Color, p.Terminal)
 			}
 		})

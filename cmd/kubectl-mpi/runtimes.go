@@ -11,7 +11,7 @@ import (
 )
 
 func newRuntimes(k *kube) *cobra.Command {
-	var o output
+	var o outputFlag
 	cmd := &cobra.Command{
 		Use:   "runtimes",
 		Short: "List what jobs can be made from here: runtimes with their defaults and limits, and the queue",
@@ -42,22 +42,22 @@ many it may have, slots per node, and what a node gets. Which of them the tenant
 			for i := range offer.Runtimes {
 				names[i] = offer.Runtimes[i].Kind + "/" + offer.Runtimes[i].Name
 			}
-			return o.print(k.streams.Out, printed{value: offer, names: names, text: func(w io.Writer) error {
-				return writeOffer(w, k.streams.ErrOut, offer, o.wide())
+			return o.printResult(k.streams.Out, printable{value: offer, names: names, text: func(w io.Writer) error {
+				return writeOffer(w, k.streams.ErrOut, offer, o.isWide())
 			}})
 		},
 	}
-	o.register(cmd, true)
+	o.registerFlag(cmd, true)
 	return cmd
 }
 
-func writeOffer(w, notes io.Writer, offer fetch.Available, wide bool) error {
+func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) error {
 	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS"}}
 	if wide {
 		rows[0] = append(rows[0], "KIND", "IMAGE")
 	}
 	for _, r := range offer.Runtimes {
-		row := []string{r.Name + standing(r), orNone(r.MPI()), numberOr(r.Nodes), numberOr(r.MaxNodes), numberOr(r.SlotsPerNode), orNone(r.Resources)}
+		row := []string{r.Name + defaultOrDeprecated(r), orNone(r.ImplementationName()), numberOrDash(r.Nodes), numberOrDash(r.MaxNodes), numberOrDash(r.SlotsPerNode), orNone(r.Resources)}
 		if wide {
 			row = append(row, r.Kind, orNone(r.Image))
 		}
@@ -65,18 +65,18 @@ func writeOffer(w, notes io.Writer, offer fetch.Available, wide bool) error {
 	}
 	if len(offer.Runtimes) == 0 {
 		fmt.Fprintln(notes, "There are no runtimes here.")
-	} else if err := table(w, rows); err != nil {
+	} else if err := writeTable(w, rows); err != nil {
 		return err
 	}
 	if offer.Queue != "" {
 		fmt.Fprintf(w, "\nJobs wait in queue %s (label kueue.x-k8s.io/queue-name).\n", offer.Queue)
 	}
-	withheld(notes, offer.Withheld)
+	printWithheld(notes, offer.Withheld)
 	return nil
 }
 
-// standing is what the platform says of a runtime.
-func standing(r fetch.Runtime) string {
+// defaultOrDeprecated is what the platform says of a runtime.
+func defaultOrDeprecated(r fetch.Runtime) string {
 	switch {
 	case r.Default:
 		return " (default)"
@@ -86,7 +86,7 @@ func standing(r fetch.Runtime) string {
 	return ""
 }
 
-func numberOr(n int32) string {
+func numberOrDash(n int32) string {
 	if n == 0 {
 		return "-"
 	}

@@ -40,7 +40,7 @@ type submitFlags struct {
 	given func(flag string) bool
 }
 
-func (f *submitFlags) register(cmd *cobra.Command, k *kube) {
+func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 	flags := cmd.Flags()
 	f.given = flags.Changed
 	flags.StringVar(&f.runtime, "runtime", "", "the runtime; without it the default one of the platform, or the only one")
@@ -83,20 +83,20 @@ func (f *submitFlags) options(name, namespace string, command []string) (submit.
 		return o, usageErrorf("--resources: %w", err)
 	}
 	if f.files != "" {
-		if o.Files, err = takeFiles(f.files); err != nil {
+		if o.Files, err = readFolderFiles(f.files); err != nil {
 			return o, cli.Failure(err)
 		}
 	}
 	return o, nil
 }
 
-func takeFiles(folder string) (submit.Files, error) {
+func readFolderFiles(folder string) (submit.Files, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	files, err := submit.Take(root.FS().(fs.ReadDirFS))
+	files, err := submit.TakeFiles(root.FS().(fs.ReadDirFS))
 	if err != nil {
 		return nil, fmt.Errorf("--files %s: %w", folder, err)
 	}
@@ -105,21 +105,21 @@ func takeFiles(folder string) (submit.Files, error) {
 
 // launchFlags are those of all commands that make a job.
 type launchFlags struct {
-	output
+	outputFlag
 	dryRun                  string
 	wait, follow, preflight bool
 	timeout                 time.Duration
 }
 
-func (f *launchFlags) register(cmd *cobra.Command) {
+func (f *launchFlags) registerFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.output.register(cmd, false)
+	f.outputFlag.registerFlag(cmd, false)
 	flags.StringVar(&f.dryRun, "dry-run", "", "make nothing: client prints the TrainJob, server asks the API server whether it would take it")
 	flags.BoolVar(&f.wait, "wait", false, "wait until the job is over; the exit code says how it ended")
 	flags.BoolVar(&f.follow, "follow", false, "show what it prints until it is over; the exit code says how it ended")
 	flags.BoolVar(&f.preflight, "preflight", false, "make no job that can never run as it is")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most, such as 2h; the job goes on after that")
-	cli.Complete(cmd, "dry-run", "client", "server")
+	cli.CompleteFlag(cmd, "dry-run", "client", "server")
 }
 
 func (f *launchFlags) validate() error {
@@ -133,7 +133,7 @@ func (f *launchFlags) validate() error {
 	case f.timeout > 0 && !f.wait && !f.follow:
 		return usageErrorf("`--timeout` is for `--wait` and `--follow`: without one of them nothing is waited for")
 	}
-	return f.output.validate()
+	return f.outputFlag.validate()
 }
 
 func newSubmit(k *kube) *cobra.Command {
@@ -171,23 +171,23 @@ are possible; hidden ones and __pycache__ stay out, and symbolic links and what 
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.unasked = launch.dryRun == "client"
-			job, err := k.assembled(cmd.Context(), args[0], args[1:], f)
+			job, err := k.assembleJob(cmd.Context(), args[0], args[1:], f)
 			if err != nil {
 				return err
 			}
-			return k.launch(cmd.Context(), []*trainer.TrainJob{job}, launch)
+			return k.launchJobs(cmd.Context(), []*trainer.TrainJob{job}, launch)
 		},
 	}
-	f.register(cmd, k)
-	launch.register(cmd)
+	f.registerFlags(cmd, k)
+	launch.registerFlags(cmd)
 	return cmd
 }
 
 // commandText says what Kubernetes does to a command.
 const commandText = "In the command Kubernetes replaces $(NAME) by the variable NAME, where the pod has one, and $$ by one $: write $$(NAME) and $$$$ where a shell in\nthe pod shall see $(NAME) and $$."
 
-// assembled returns the job that is asked for.
-func (k *kube) assembled(ctx context.Context, name string, command []string, f submitFlags) (*trainer.TrainJob, error) {
+// assembleJob returns the job that is asked for.
+func (k *kube) assembleJob(ctx context.Context, name string, command []string, f submitFlags) (*trainer.TrainJob, error) {
 	namespace, err := k.Namespace()
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (k *kube) assembled(ctx context.Context, name string, command []string, f s
 	if err != nil {
 		return nil, err
 	}
-	if err := k.choose(ctx, &o, f); err != nil {
+	if err := k.chooseRuntimeAndQueue(ctx, &o, f); err != nil {
 		return nil, err
 	}
 	job, err := submit.TrainJob(o)
@@ -206,9 +206,9 @@ func (k *kube) assembled(ctx context.Context, name string, command []string, f s
 	return job, nil
 }
 
-// choose adds runtime and queue. A job that is only shown takes no cluster where its runtime is named.
-func (k *kube) choose(ctx context.Context, o *submit.Options, f submitFlags) error {
-	runtimes, queues, err := k.choices(ctx, o.Namespace)
+// chooseRuntimeAndQueue adds runtime and queue. A job that is only shown takes no cluster where its runtime is named.
+func (k *kube) chooseRuntimeAndQueue(ctx context.Context, o *submit.Options, f submitFlags) error {
+	runtimes, queues, err := k.readChoices(ctx, o.Namespace)
 	if err != nil && f.unasked && f.runtime != "" {
 		fmt.Fprintf(k.streams.ErrOut, "note: no cluster was asked whether it has runtime `%s`: %s\n", f.runtime, apierror.Explain(err))
 		o.Runtime, o.Queue = submit.Runtime{Name: f.runtime, Kind: submit.ClusterTrainingRuntime}, f.queue
@@ -226,8 +226,8 @@ func (k *kube) choose(ctx context.Context, o *submit.Options, f submitFlags) err
 	return nil
 }
 
-// choices are the runtimes and queues of a namespace.
-func (k *kube) choices(ctx context.Context, namespace string) ([]submit.Runtime, []string, error) {
+// readChoices are the runtimes and queues of a namespace.
+func (k *kube) readChoices(ctx context.Context, namespace string) ([]submit.Runtime, []string, error) {
 	c, err := k.Client()
 	if err != nil {
 		return nil, nil, err
@@ -236,49 +236,49 @@ func (k *kube) choices(ctx context.Context, namespace string) ([]submit.Runtime,
 	if err != nil {
 		return nil, nil, err
 	}
-	queues, err := fetch.Queues(ctx, c, namespace)
+	queues, err := fetch.ListQueueNames(ctx, c, namespace)
 	return runtimes, queues, err
 }
 
-// made is what is printed of a job that was made. It is stable.
-type made struct {
+// createdJob is what is printed of a job that was made. It is stable.
+type createdJob struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
 	UID       string `json:"uid,omitempty"`
 	Phase     string `json:"phase"`
 }
 
-// launch makes jobs, and goes with them as far as the flags say.
-func (k *kube) launch(ctx context.Context, jobs []*trainer.TrainJob, f launchFlags) error {
+// launchJobs makes jobs, and goes with them as far as the flags say.
+func (k *kube) launchJobs(ctx context.Context, jobs []*trainer.TrainJob, f launchFlags) error {
 	if f.dryRun == "client" {
-		return k.show(jobs, f)
+		return k.printJobs(jobs, f)
 	}
 	c, err := k.Client()
 	if err != nil {
 		return err
 	}
-	if err := canStart(ctx, c, jobs); err != nil {
+	if err := checkCanStart(ctx, c, jobs); err != nil {
 		return err
 	}
 	var options []client.CreateOption
 	if f.dryRun == "server" {
 		options = append(options, client.DryRunAll)
 	}
-	sign(ctx, c, jobs)
-	all, err := k.make(ctx, c, jobs, f, options)
+	writeSubmitter(ctx, c, jobs)
+	all, err := k.createJobs(ctx, c, jobs, f, options)
 	if len(all) > 0 { // also those before one that was refused
-		err = errors.Join(k.printMade(all, f), err)
+		err = errors.Join(k.printCreated(all, f), err)
 	}
 	if err != nil || f.dryRun != "" {
 		return err
 	}
-	return k.accompany(ctx, jobs, f)
+	return k.followOrWait(ctx, jobs, f)
 }
 
-// make makes jobs until one cannot be made.
-func (k *kube) make(ctx context.Context, c client.Client, jobs []*trainer.TrainJob, f launchFlags, options []client.CreateOption) (all []made, err error) {
+// createJobs makes jobs until one cannot be made.
+func (k *kube) createJobs(ctx context.Context, c client.Client, jobs []*trainer.TrainJob, f launchFlags, options []client.CreateOption) (all []createdJob, err error) {
 	for _, job := range jobs {
-		if err := k.wouldRun(ctx, job, f); err != nil {
+		if err := k.refuseIfNeverRuns(ctx, job, f); err != nil {
 			return all, err
 		}
 		if err := c.Create(ctx, job, options...); err != nil {
@@ -288,13 +288,13 @@ func (k *kube) make(ctx context.Context, c client.Client, jobs []*trainer.TrainJ
 		if f.dryRun == "server" {
 			phase = "NotCreated"
 		}
-		all = append(all, made{job.Name, job.Namespace, string(job.UID), phase})
+		all = append(all, createdJob{job.Name, job.Namespace, string(job.UID), phase})
 	}
 	return all, nil
 }
 
-// canStart refuses jobs of which one can never start, before any of them is made. A runtime that cannot be read refuses nothing here.
-func canStart(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) error {
+// checkCanStart refuses jobs of which one can never start, before any of them is made. A runtime that cannot be read refuses nothing here.
+func checkCanStart(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) error {
 	known := map[string]*mpijob.Runtime{}
 	for _, job := range jobs {
 		key := job.Namespace + " " + ptr.Deref(job.Spec.RuntimeRef.Kind, "") + " " + job.Spec.RuntimeRef.Name
@@ -313,8 +313,8 @@ func canStart(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) er
 	return nil
 }
 
-// sign writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.
-func sign(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) {
+// writeSubmitter writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.
+func writeSubmitter(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) {
 	user, err := fetch.UserName(ctx, c)
 	if err != nil {
 		return
@@ -324,8 +324,8 @@ func sign(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) {
 	}
 }
 
-// wouldRun refuses a job that can never run, where that was asked for.
-func (k *kube) wouldRun(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
+// refuseIfNeverRuns refuses a job that can never run, where that was asked for.
+func (k *kube) refuseIfNeverRuns(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
 	if !f.preflight {
 		return nil
 	}
@@ -333,13 +333,13 @@ func (k *kube) wouldRun(ctx context.Context, job *trainer.TrainJob, f launchFlag
 	if err != nil {
 		return err
 	}
-	if answer := preflight.Judge(in); answer.Verdict == preflight.Never {
+	if answer := preflight.JudgeInput(in); answer.Verdict == preflight.Never {
 		return exitWith(exitRefused, fmt.Errorf("the job was not made: %s", answer.Text()))
 	}
 	return nil
 }
 
-func (k *kube) show(jobs []*trainer.TrainJob, f launchFlags) error {
+func (k *kube) printJobs(jobs []*trainer.TrainJob, f launchFlags) error {
 	for i, job := range jobs {
 		if i > 0 {
 			fmt.Fprintln(k.streams.Out, "---")
@@ -352,7 +352,7 @@ func (k *kube) show(jobs []*trainer.TrainJob, f launchFlags) error {
 			_, err = w.Write(text)
 			return err
 		}
-		if err := f.print(k.streams.Out, printed{withoutStatus(job), []string{namePrefix + job.Name}, text}); err != nil {
+		if err := f.printResult(k.streams.Out, printable{withoutStatus(job), []string{namePrefix + job.Name}, text}); err != nil {
 			return err
 		}
 	}
@@ -371,8 +371,8 @@ func withoutStatus(job *trainer.TrainJob) map[string]any {
 	return map[string]any{"apiVersion": job.APIVersion, "kind": job.Kind, "metadata": metadata, "spec": job.Spec}
 }
 
-func (k *kube) printMade(all []made, f launchFlags) error {
-	what := printed{value: all, text: func(w io.Writer) error {
+func (k *kube) printCreated(all []createdJob, f launchFlags) error {
+	what := printable{value: all, text: func(w io.Writer) error {
 		for _, m := range all {
 			word := "created"
 			if f.dryRun != "" {
@@ -388,11 +388,11 @@ func (k *kube) printMade(all []made, f launchFlags) error {
 	for _, m := range all {
 		what.names = append(what.names, namePrefix+m.Name)
 	}
-	return f.print(k.streams.Out, what)
+	return f.printResult(k.streams.Out, what)
 }
 
-// accompany follows jobs, or waits for them, one after the other.
-func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launchFlags) error {
+// followOrWait follows jobs, or waits for them, one after the other.
+func (k *kube) followOrWait(ctx context.Context, jobs []*trainer.TrainJob, f launchFlags) error {
 	if !f.wait && !f.follow {
 		return nil
 	}
@@ -403,12 +403,12 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 		defer cancel()
 	}
 	for _, job := range jobs {
-		err := k.untilEnd(limited, job, f)
+		err := k.waitForEnd(limited, job, f)
 		switch {
 		case ctx.Err() != nil:
-			return k.left(job)
+			return k.endInterruptedFollow(job)
 		case limited.Err() != nil:
-			return exitWith(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: %s shows it", job.Name, f.timeout, k.hint(job.Namespace, "logs %s -f", job.Name)))
+			return exitWith(exitTimeout, fmt.Errorf("`%s` was not over after %s; it goes on: %s shows it", job.Name, f.timeout, k.commandHint(job.Namespace, "logs %s -f", job.Name)))
 		case err != nil:
 			return err
 		}
@@ -416,18 +416,18 @@ func (k *kube) accompany(ctx context.Context, jobs []*trainer.TrainJob, f launch
 	return nil
 }
 
-// untilEnd shows what a job prints, if that is asked for, and waits for its end. Before it runs there is nothing to print, and a line says what
+// waitForEnd shows what a job prints, if that is asked for, and waits for its end. Before it runs there is nothing to print, and a line says what
 // it waits for.
-func (k *kube) untilEnd(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
+func (k *kube) waitForEnd(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
 	if f.follow {
-		if _, err := (&waiting{kube: k, what: forStarted, seen: true}).wait(ctx, client.ObjectKeyFromObject(job)); err != nil {
+		if _, err := (&waitCommand{kube: k, what: forStarted, seen: true}).waitForJob(ctx, client.ObjectKeyFromObject(job)); err != nil {
 			return err
 		}
 		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: maxLogs}
-		if _, err := k.readLogs(ctx, job, show, show.printer(k.streams.Out)); err != nil {
+		if _, err := k.readLogs(ctx, job, show, show.newPrinter(k.streams.Out)); err != nil {
 			return err
 		}
 	}
-	_, err := (&waiting{kube: k, what: forComplete, seen: true}).wait(ctx, client.ObjectKeyFromObject(job))
+	_, err := (&waitCommand{kube: k, what: forComplete, seen: true}).waitForJob(ctx, client.ObjectKeyFromObject(job))
 	return err
 }

@@ -23,7 +23,7 @@ where it writes checkpoints.`,
 		Example:           "  kubectl mpi suspend train",
 		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
-		RunE:              func(cmd *cobra.Command, args []string) error { return k.hold(cmd, args[0], true) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return k.setSuspended(cmd, args[0], true) },
 	}
 }
 
@@ -34,13 +34,13 @@ func newResume(k *kube) *cobra.Command {
 		Example:           "  kubectl mpi resume train",
 		Args:              cli.ArgsBetween(1, 1),
 		ValidArgsFunction: k.completeJobs,
-		RunE:              func(cmd *cobra.Command, args []string) error { return k.hold(cmd, args[0], false) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return k.setSuspended(cmd, args[0], false) },
 	}
 }
 
-// hold suspends or resumes a job.
-func (k *kube) hold(cmd *cobra.Command, name string, suspend bool) error {
-	key, err := k.key(name)
+// setSuspended suspends or resumes a job.
+func (k *kube) setSuspended(cmd *cobra.Command, name string, suspend bool) error {
+	key, err := k.jobKey(name)
 	if err != nil {
 		return err
 	}
@@ -54,10 +54,10 @@ func (k *kube) hold(cmd *cobra.Command, name string, suspend bool) error {
 	}
 	word := map[bool]string{true: "suspended", false: "resumed"}[suspend]
 	switch queue := trainJob.Labels[kueue.QueueLabel]; {
-	case job.Finished(trainJob):
-		return cli.Failure(fmt.Errorf("`%s` is over: a job that has ended cannot be %s. %s starts another one like it", key.Name, word, k.hint(key.Namespace, "clone %s", key.Name)))
+	case job.IsFinished(trainJob):
+		return cli.Failure(fmt.Errorf("`%s` is over: a job that has ended cannot be %s. %s starts another one like it", key.Name, word, k.commandHint(key.Namespace, "clone %s", key.Name)))
 	case queue != "":
-		return cli.Failure(fmt.Errorf("`%s` waits and runs by queue `%s`: Kueue decides when it is suspended and resumed, and would undo it. %s takes it out of the queue", key.Name, queue, k.hint(key.Namespace, "delete %s", key.Name)))
+		return cli.Failure(fmt.Errorf("`%s` waits and runs by queue `%s`: Kueue decides when it is suspended and resumed, and would undo it. %s takes it out of the queue", key.Name, queue, k.commandHint(key.Namespace, "delete %s", key.Name)))
 	case ptr.Deref(trainJob.Spec.Suspend, false) == suspend:
 		_, err := fmt.Fprintf(k.streams.Out, "trainjob/%s is %s already\n", key.Name, map[bool]string{true: "suspended", false: "not suspended"}[suspend])
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 func newTop(k *kube) *cobra.Command {
-	var o output
+	var o outputFlag
 	cmd := &cobra.Command{
 		Use:   "top NAME",
 		Short: "Show what each pod of a job uses: CPU and memory, and what it asked for",
@@ -28,7 +28,7 @@ OpenShift's monitoring). The numbers are some seconds old, and those of a whole 
 			if err := o.validate(); err != nil {
 				return err
 			}
-			j, err := k.job(cmd.Context(), args[0])
+			j, err := k.readJob(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -44,18 +44,18 @@ OpenShift's monitoring). The numbers are some seconds old, and those of a whole 
 			for i := range usage {
 				names[i] = "pod/" + usage[i].Pod
 			}
-			return o.print(k.streams.Out, printed{value: map[string]any{"items": usage}, names: names, text: func(w io.Writer) error {
-				withheld(k.streams.ErrOut, hidden)
-				return writeUsage(w, usage, slotsOf(j))
+			return o.printResult(k.streams.Out, printable{value: map[string]any{"items": usage}, names: names, text: func(w io.Writer) error {
+				printWithheld(k.streams.ErrOut, hidden)
+				return writeUsage(w, usage, slotsByPod(j))
 			}})
 		},
 	}
-	o.register(cmd, false)
+	o.registerFlag(cmd, false)
 	return cmd
 }
 
-// slotsOf returns the slots of the pods of a job, as text.
-func slotsOf(j view.Job) map[string]string {
+// slotsByPod returns the slots of the pods of a job, as text.
+func slotsByPod(j view.Job) map[string]string {
 	slots := map[string]string{}
 	if j.Launcher != nil {
 		slots[j.Launcher.Name] = slotsText(*j.Launcher)
@@ -66,7 +66,7 @@ func slotsOf(j view.Job) map[string]string {
 	return slots
 }
 
-func writeUsage(w io.Writer, usage []fetch.Usage, slots map[string]string) error {
+func writeUsage(w io.Writer, usage []fetch.PodUsage, slots map[string]string) error {
 	rows := [][]string{{"POD", "SLOTS", "CPU", "CPU LIMIT", "MEMORY", "MEMORY LIMIT", "MACHINE"}}
 	for _, u := range usage {
 		cpu, memory := "-", "-"
@@ -75,5 +75,5 @@ func writeUsage(w io.Writer, usage []fetch.Usage, slots map[string]string) error
 		}
 		rows = append(rows, []string{u.Pod, orNone(slots[u.Pod]), cpu, orNone(u.CPULimit), memory, orNone(u.MemoryLimit), orNone(u.Machine)})
 	}
-	return table(w, rows)
+	return writeTable(w, rows)
 }

@@ -21,7 +21,7 @@ import (
 func newValidate(k *kube) *cobra.Command {
 	var files []string
 	var compiled string
-	var out output
+	var out outputFlag
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Say what is wrong with TrainJobs in files, and where",
@@ -35,32 +35,32 @@ nothing). With --compiled no cluster is asked: runtimes are those in a folder, s
 			if err := out.validate(); err != nil {
 				return err
 			}
-			return k.validate(cmd.Context(), files, compiled, out)
+			return k.validateFiles(cmd.Context(), files, compiled, out)
 		},
 	}
 	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "a file with TrainJobs, - for standard input; may be given more than once")
 	cmd.Flags().StringVar(&compiled, "compiled", "", "a folder with compiled runtimes, instead of a cluster")
 	_ = cmd.MarkFlagRequired("filename")
-	out.register(cmd, false)
+	out.registerFlag(cmd, false)
 	return cmd
 }
 
-func (k *kube) validate(ctx context.Context, files []string, compiled string, out output) error {
-	judge := k.asCluster
+func (k *kube) validateFiles(ctx context.Context, files []string, compiled string, out outputFlag) error {
+	judge := k.checkInCluster
 	if compiled != "" {
-		runtimes, err := runtimesIn(os.DirFS(compiled))
+		runtimes, err := readCompiledRuntimes(os.DirFS(compiled))
 		if err != nil {
 			return cli.Failure(err)
 		}
-		judge = runtimes.judge
+		judge = runtimes.checkJob
 	}
 	findings, jobs := []validate.Finding{}, 0
 	for _, file := range files {
-		data, err := k.read(file)
+		data, err := k.readFile(file)
 		if err != nil {
 			return cli.Failure(err)
 		}
-		result := validate.File(file, data)
+		result := validate.ValidateFile(file, data)
 		findings = append(findings, result.Findings...)
 		for _, document := range result.Jobs {
 			jobs++
@@ -71,31 +71,31 @@ func (k *kube) validate(ctx context.Context, files []string, compiled string, ou
 			findings = append(findings, more...)
 		}
 	}
-	return k.report(findings, jobs, out)
+	return k.printFindings(findings, jobs, out)
 }
 
-func (k *kube) report(findings []validate.Finding, jobs int, out output) error {
-	if !out.human() {
-		if err := out.print(k.streams.Out, printed{value: findings}); err != nil {
+func (k *kube) printFindings(findings []validate.Finding, jobs int, out outputFlag) error {
+	if !out.isForPeople() {
+		if err := out.printResult(k.streams.Out, printable{value: findings}); err != nil {
 			return err
 		}
 	}
 	for _, f := range findings {
-		if out.human() {
+		if out.isForPeople() {
 			fmt.Fprintln(k.streams.ErrOut, f)
 		}
 	}
 	switch {
 	case len(findings) > 0:
 		return cli.ErrReported
-	case out.human():
-		fmt.Fprintf(k.streams.Out, "%s, no mistakes found\n", counted(jobs, "TrainJob"))
+	case out.isForPeople():
+		fmt.Fprintf(k.streams.Out, "%s, no mistakes found\n", countedWord(jobs, "TrainJob"))
 	}
 	return nil
 }
 
-// asCluster asks the cluster, by its runtime and by a dry run.
-func (k *kube) asCluster(ctx context.Context, d validate.Document) ([]validate.Finding, error) {
+// checkInCluster asks the cluster, by its runtime and by a dry run.
+func (k *kube) checkInCluster(ctx context.Context, d validate.Document) ([]validate.Finding, error) {
 	c, err := k.Client()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (k *kube) asCluster(ctx context.Context, d validate.Document) ([]validate.F
 		}
 	}
 	if runtime, err := fetch.RuntimeOf(ctx, c, d.Job); err == nil {
-		if findings := d.Against(*runtime); len(findings) > 0 {
+		if findings := d.CheckAgainst(*runtime); len(findings) > 0 {
 			return findings, nil
 		}
 	}
@@ -118,17 +118,17 @@ func (k *kube) asCluster(ctx context.Context, d validate.Document) ([]validate.F
 	case apierror.Exists:
 		return nil, nil // the name is looked at last: it is a good job, and there
 	case apierror.Refused, apierror.Other:
-		return []validate.Finding{d.Place(e.Message)}, nil
+		return []validate.Finding{d.PlaceMessage(e.Message)}, nil
 	}
 	return nil, err
 }
 
-// runtimes are those of a folder, by kind, namespace and name.
-type runtimes map[string]mpijob.Runtime
+// compiledRuntimes are those of a folder, by kind, namespace and name.
+type compiledRuntimes map[string]mpijob.Runtime
 
-// runtimesIn reads the runtimes in all YAML files of a folder.
-func runtimesIn(folder fs.FS) (runtimes, error) {
-	found := runtimes{}
+// readCompiledRuntimes reads the runtimes in all YAML files of a folder.
+func readCompiledRuntimes(folder fs.FS) (compiledRuntimes, error) {
+	found := compiledRuntimes{}
 	err := fs.WalkDir(folder, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
 			return err
@@ -138,7 +138,7 @@ func runtimesIn(folder fs.FS) (runtimes, error) {
 			return err
 		}
 		for document := range strings.SplitSeq("\n"+string(text), "\n---") {
-			found.add(document)
+			found.addDocument(document)
 		}
 		return nil
 	})
@@ -148,7 +148,7 @@ func runtimesIn(folder fs.FS) (runtimes, error) {
 	return found, err
 }
 
-func (r runtimes) add(document string) {
+func (r compiledRuntimes) addDocument(document string) {
 	var object struct {
 		Kind     string `json:"kind"`
 		Metadata struct {
@@ -165,11 +165,11 @@ func (r runtimes) add(document string) {
 	r[object.Metadata.Name] = object.Runtime
 }
 
-func (r runtimes) judge(_ context.Context, d validate.Document) ([]validate.Finding, error) {
+func (r compiledRuntimes) checkJob(_ context.Context, d validate.Document) ([]validate.Finding, error) {
 	name := d.Job.Spec.RuntimeRef.Name
 	runtime, known := r[name]
 	if !known {
-		return []validate.Finding{d.Place(fmt.Sprintf("runtimeRef names `%s`, which the folder does not have", name))}, nil
+		return []validate.Finding{d.PlaceMessage(fmt.Sprintf("runtimeRef names `%s`, which the folder does not have", name))}, nil
 	}
-	return d.Against(runtime), nil
+	return d.CheckAgainst(runtime), nil
 }

@@ -26,10 +26,10 @@ const (
 	forStarted = "started"
 )
 
-// waiting is `kubectl mpi wait`, and what other commands wait with.
-type waiting struct {
+// waitCommand is `kubectl mpi wait`, and what other commands wait with.
+type waitCommand struct {
 	*kube
-	output  output
+	output  outputFlag
 	what    string
 	timeout time.Duration
 	// seen: the job was there.
@@ -37,7 +37,7 @@ type waiting struct {
 }
 
 func newWait(k *kube) *cobra.Command {
-	w := &waiting{kube: k}
+	w := &waitCommand{kube: k}
 	cmd := &cobra.Command{
 		Use:   "wait NAME",
 		Short: "Wait until a job runs, is complete, or has ended",
@@ -56,15 +56,15 @@ func newWait(k *kube) *cobra.Command {
 			if err := w.validate(); err != nil {
 				return err
 			}
-			key, err := k.key(args[0])
+			key, err := k.jobKey(args[0])
 			if err != nil {
 				return err
 			}
-			j, err := w.wait(cmd.Context(), key)
+			j, err := w.waitForJob(cmd.Context(), key)
 			if err != nil {
 				return err
 			}
-			return w.output.print(k.streams.Out, printed{value: j, names: []string{namePrefix + j.Name}, text: func(out io.Writer) error {
+			return w.output.printResult(k.streams.Out, printable{value: j, names: []string{namePrefix + j.Name}, text: func(out io.Writer) error {
 				_, err := fmt.Fprintf(out, "%s: %s\n", j.Name, j.Phase)
 				return err
 			}})
@@ -72,12 +72,12 @@ func newWait(k *kube) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&w.what, "for", forComplete, "what to wait for: running, complete or ended")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "how long to wait, such as 90s; 0 means as long as it takes")
-	cli.Complete(cmd, "for", forRunning, forComplete, forEnded)
-	w.output.register(cmd, false)
+	cli.CompleteFlag(cmd, "for", forRunning, forComplete, forEnded)
+	w.output.registerFlag(cmd, false)
 	return cmd
 }
 
-func (w *waiting) validate() error {
+func (w *waitCommand) validate() error {
 	switch w.what {
 	case forRunning, forComplete, forEnded:
 	default:
@@ -89,8 +89,8 @@ func (w *waiting) validate() error {
 	return w.output.validate()
 }
 
-// wait returns the job that has come to where it was waited for, or an error with its exit code.
-func (w *waiting) wait(ctx context.Context, key client.ObjectKey) (view.Job, error) {
+// waitForJob returns the job that has come to where it was waited for, or an error with its exit code.
+func (w *waitCommand) waitForJob(ctx context.Context, key client.ObjectKey) (view.Job, error) {
 	c, err := w.Client()
 	if err != nil {
 		return view.Job{}, err
@@ -101,10 +101,10 @@ func (w *waiting) wait(ctx context.Context, key client.ObjectKey) (view.Job, err
 	}
 	defer cancel()
 	line := cli.NewProgress(w.streams.ErrOut)
-	defer line.Clear()
+	defer line.ClearLine()
 	var j view.Job
-	err = fetch.Follow(limited, c, func(ctx context.Context) (bool, error) {
-		objects, err := fetch.Job(ctx, c, key)
+	err = fetch.FollowTrainJobs(limited, c, func(ctx context.Context) (bool, error) {
+		objects, err := fetch.ReadJob(ctx, c, key)
 		if w.seen && apierrors.IsNotFound(err) {
 			return false, fetch.ErrGone
 		}
@@ -112,42 +112,42 @@ func (w *waiting) wait(ctx context.Context, key client.ObjectKey) (view.Job, err
 			return false, err
 		}
 		j, w.seen = view.JobOf(objects), true
-		line.Show(progressLine(j, time.Now()))
-		return w.reached(j), nil
+		line.ShowText(progressLine(j, time.Now()))
+		return w.isReached(j), nil
 	}, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})
-	line.Clear()
-	return j, w.outcome(ctx, limited, key, j, err)
+	line.ClearLine()
+	return j, w.waitError(ctx, limited, key, j, err)
 }
 
-// reached reports whether there is nothing more to wait for.
-func (w *waiting) reached(j view.Job) bool {
-	return j.Finished() || (w.what == forRunning || w.what == forStarted) && j.Phase == phase.Running
+// isReached reports whether there is nothing more to wait for.
+func (w *waitCommand) isReached(j view.Job) bool {
+	return j.IsFinished() || (w.what == forRunning || w.what == forStarted) && j.Phase == phase.Running
 }
 
-// outcome is what became of the wait, as an error with its exit code.
-func (w *waiting) outcome(ctx, limited context.Context, key client.ObjectKey, j view.Job, err error) error {
+// waitError is what became of the wait, as an error with its exit code.
+func (w *waitCommand) waitError(ctx, limited context.Context, key client.ObjectKey, j view.Job, err error) error {
 	switch {
-	case err == nil && j.Finished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
-		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failedWord(j), causeText(j)))
+	case err == nil && j.IsFinished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
+		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failureWord(j), causeText(j)))
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return exitWith(exitInterrupted, fmt.Errorf("interrupted: the job goes on; %s waits again", w.hint(key.Namespace, "wait %s --for=%s", key.Name, w.what)))
+		return exitWith(exitInterrupted, fmt.Errorf("interrupted: the job goes on; %s waits again", w.commandHint(key.Namespace, "wait %s --for=%s", key.Name, w.what)))
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return exitWith(exitTimeout, errors.New(w.late(key.Name, j)))
+		return exitWith(exitTimeout, errors.New(w.lateText(key.Name, j)))
 	case errors.Is(err, fetch.ErrGone):
-		return gone(key.Name)
+		return jobDeletedError(key.Name)
 	}
 	return err
 }
 
-// gone is the end of a command whose job was deleted in the middle of it.
-func gone(name string) error {
+// jobDeletedError is the end of a command whose job was deleted in the middle of it.
+func jobDeletedError(name string) error {
 	return cli.Failure(fmt.Errorf("%w: somebody has deleted `%s`", fetch.ErrGone, name))
 }
 
-// late says how far a job is that was waited for too long.
-func (w *waiting) late(name string, j view.Job) string {
+// lateText says how far a job is that was waited for too long.
+func (w *waitCommand) lateText(name string, j view.Job) string {
 	text := fmt.Sprintf("after %s %s is %s, not %s", w.timeout, name, orNone(string(j.Phase)), w.what)
 	if cause := causeText(j); cause != "" {
 		text += ": " + cause
@@ -155,7 +155,7 @@ func (w *waiting) late(name string, j view.Job) string {
 	return text
 }
 
-func failedWord(j view.Job) string {
+func failureWord(j view.Job) string {
 	if j.Phase == phase.Refused {
 		return "was refused"
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 func newWhy(k *kube) *cobra.Command {
-	var o output
+	var o outputFlag
 	cmd := &cobra.Command{
 		Use:   "why NAME",
 		Short: "Say what keeps a job, or what ended it, and what to do",
@@ -38,32 +38,33 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 			if err := o.validate(); err != nil {
 				return err
 			}
-			objects, err := k.objects(cmd.Context(), args[0])
+			objects, err := k.readObjects(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			j := view.JobOf(objects)
-			answer := why{Name: j.Name, Namespace: j.Namespace, Phase: j.Phase, Cause: j.Cause, Message: j.Message, Queue: j.Queue, Unknown: j.Unknown}
+			answer := whyAnswer{Name: j.Name, Namespace: j.Namespace, Phase: j.Phase, Cause: j.Cause, Message: j.Message, Queue: j.Queue, LogsURL: j.LogsURL, Unknown: j.Unknown}
 			if err := answer.findRoom(cmd.Context(), k, objects); err != nil {
 				return err
 			}
-			return o.print(k.streams.Out, printed{value: answer, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
+			return o.printResult(k.streams.Out, printable{value: answer, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
 				return k.writeWhy(w, j, answer, cli.Palette(k.streams.Out), time.Now())
 			}})
 		},
 	}
-	o.register(cmd, false)
+	o.registerFlag(cmd, false)
 	return cmd
 }
 
-// why is the answer as JSON.
-type why struct {
+// whyAnswer is the answer as JSON.
+type whyAnswer struct {
 	Name      string              `json:"name"`
 	Namespace string              `json:"namespace"`
 	Phase     phase.Phase         `json:"phase"`
 	Cause     *view.Cause         `json:"cause,omitempty"`
 	Message   string              `json:"message,omitempty"`
 	Queue     *view.Queue         `json:"queue,omitempty"`
+	LogsURL   string              `json:"logsURL,omitempty"`
 	Room      *fetch.FreeCapacity `json:"room,omitempty"`
 	// Fit is what the quotas and limits of the namespace have room for now, of a job that waits for its pods.
 	Fit     *preflight.Answer `json:"fit,omitempty"`
@@ -71,7 +72,7 @@ type why struct {
 }
 
 // findRoom finds out what is free for a job that waits.
-func (w *why) findRoom(ctx context.Context, k *kube, objects view.Objects) error {
+func (w *whyAnswer) findRoom(ctx context.Context, k *kube, objects view.JobObjects) error {
 	if !slices.Contains([]phase.Phase{phase.Queued, phase.Preempted, phase.Creating, phase.Scheduling}, w.Phase) {
 		return nil
 	}
@@ -83,15 +84,15 @@ func (w *why) findRoom(ctx context.Context, k *kube, objects view.Objects) error
 	if objects.Runtime == nil || !objects.Runtime.IsMPI() || !objects.PodsRead || len(objects.Pods) > 0 {
 		return nil
 	}
-	in, err := fetch.FreeRoomNow(ctx, c, objects)
+	in, err := fetch.FreeRoomInput(ctx, c, objects)
 	if err == nil && len(in.Unseen) == 0 {
-		w.Fit = ptr.To(preflight.Judge(in))
+		w.Fit = ptr.To(preflight.JudgeInput(in))
 	}
 	return err
 }
 
-// fits says what there is room for.
-func (w *why) fits(k *kube) string {
+// fitText says what there is room for.
+func (w *whyAnswer) fitText(k *kube) string {
 	switch {
 	case w.Fit == nil:
 		return ""
@@ -102,33 +103,36 @@ func (w *why) fits(k *kube) string {
 	case *w.Fit.LargestNodes == 0:
 		return "Not even the smallest job of its runtime fits now."
 	}
-	return fmt.Sprintf("Of its nodes %d would fit now: %s", *w.Fit.LargestNodes, k.hint(w.Namespace, "clone %s --set nodes=%d", w.Name, *w.Fit.LargestNodes))
+	return fmt.Sprintf("Of its nodes %d would fit now: %s", *w.Fit.LargestNodes, k.commandHint(w.Namespace, "clone %s --set nodes=%d", w.Name, *w.Fit.LargestNodes))
 }
 
-func (k *kube) writeWhy(w io.Writer, j view.Job, answer why, colours diag.Palette, now time.Time) error {
-	fmt.Fprintf(w, "%s%s\n", heading(j, colours), since(j, now))
+func (k *kube) writeWhy(w io.Writer, j view.Job, answer whyAnswer, colours diag.Palette, now time.Time) error {
+	fmt.Fprintf(w, "%s%s\n", headingText(j, colours), sinceText(j, now))
 	writeCause(w, j, colours)
 	switch {
 	case j.Phase == phase.Suspended && j.Queue == nil:
-		fmt.Fprintf(w, "%s starts it.\n", k.hint(j.Namespace, "resume %s", j.Name))
+		fmt.Fprintf(w, "%s starts it.\n", k.commandHint(j.Namespace, "resume %s", j.Name))
 	case j.Phase == phase.Failed && j.Cause != nil && j.Cause.Class == diagnose.ByApplication:
-		fmt.Fprintf(w, "Its log: %s\n", k.hint(j.Namespace, "logs %s", j.Name))
+		fmt.Fprintf(w, "Its log: %s\n", k.commandHint(j.Namespace, "logs %s", j.Name))
+	}
+	if j.LogsURL != "" {
+		fmt.Fprintln(w, "Its logs, also when its pods are gone:", diagnose.StripEscapes(j.LogsURL))
 	}
 	if answer.Room != nil {
-		for _, line := range answer.Room.Lines() {
+		for _, line := range answer.Room.DescribeLines() {
 			fmt.Fprintln(w, line)
 		}
-		if fits := answer.fits(k); fits != "" {
+		if fits := answer.fitText(k); fits != "" {
 			fmt.Fprintln(w, fits)
 		}
-		withheld(w, answer.Room.Withheld)
+		printWithheld(w, answer.Room.Withheld)
 	}
-	withheld(w, j.Unknown)
+	printWithheld(w, j.Unknown)
 	return nil
 }
 
-// heading says which job it is, and its phase.
-func heading(j view.Job, colours diag.Palette) string {
+// headingText says which job it is, and its phase.
+func headingText(j view.Job, colours diag.Palette) string {
 	colour := colours.Place
 	switch {
 	case j.Phase == phase.Failed || j.Phase == phase.Refused:
@@ -142,11 +146,11 @@ func heading(j view.Job, colours diag.Palette) string {
 	return fmt.Sprintf("%s: %s%s%s", j.Name, colour, j.Phase, reset)
 }
 
-func since(j view.Job, now time.Time) string {
+func sinceText(j view.Job, now time.Time) string {
 	if j.Since == nil {
 		return ""
 	}
-	return " since " + ago(j.Since.Time, now)
+	return " since " + agoText(j.Since.Time, now)
 }
 
 // writeCause writes what keeps a job, or ended it, and what to do.
@@ -158,7 +162,7 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 			fmt.Fprintln(w, diagnose.StripEscapes(j.Message))
 		case j.Phase == phase.Running:
 			fmt.Fprintln(w, "Nothing is in its way.")
-		case !j.Finished():
+		case !j.IsFinished():
 			fmt.Fprintln(w, "Nothing is known to be in its way: wait a little, and ask again.")
 		}
 		return
@@ -170,7 +174,7 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 	if len(c.Lines) > 0 {
 		fmt.Fprintln(w, "Last lines:")
 		for _, line := range c.Lines {
-			fmt.Fprintln(w, indented("  "+line))
+			fmt.Fprintln(w, withoutControls("  "+line))
 		}
 	}
 	if c.Source == view.FromPods {

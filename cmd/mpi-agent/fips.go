@@ -72,8 +72,8 @@ func withFIPS(environment []string, debug string) []string {
 	return append(without, debugVariable+"="+mode, savedVariable+"="+debug)
 }
 
-// environment is that of the container: a command in Go must not find itself in FIPS mode because the agent is.
-func environment() []string {
+// containerEnvironment is that of the container: a command in Go must not find itself in FIPS mode because the agent is.
+func containerEnvironment() []string {
 	saved, changed := os.LookupEnv(savedVariable)
 	if !changed {
 		return os.Environ()

@@ -22,7 +22,7 @@ func TestFIPSModeIsTheAgentsOwnBusiness(t *testing.T) {
 		strings.Contains(got.stdout, "SAVED_GODEBUG") {
 		t.Errorf("the command saw %+v", got)
 	}
-	key, err := identity.Load(j.keyDir)
+	key, err := identity.LoadKey(j.keyDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,15 +82,15 @@ func TestTimingsOfALaunch(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	awaitFile(t, started)
-	key, err := identity.Load(j.keyDir)
+	key, err := identity.LoadKey(j.keyDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, err := client.At(j.hosts[0], j.port)
+	address, err := client.AgentAddress(j.hosts[0], j.port)
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := client.LaunchTimings(t.Context(), j.dial, key, address)
+	live, err := client.AskLaunchTimings(t.Context(), j.dial, key, address)
 	if err != nil || live.CommandSeconds == nil || live.GateSeconds == nil || *live.GateSeconds > *live.CommandSeconds || live.Connect == nil {
 		t.Errorf("live: %+v, %v", live, err)
 	}
@@ -113,12 +113,12 @@ func TestTimingsOfALaunch(t *testing.T) {
 // awaitRank waits until the agent of a pod has seen a rank.
 func (j *job) awaitRank(key identity.Key, host int) {
 	j.t.Helper()
-	address, err := client.At(j.hosts[host], j.port)
+	address, err := client.AgentAddress(j.hosts[host], j.port)
 	if err != nil {
 		j.t.Fatal(err)
 	}
 	for {
-		progress, err := client.Progress(j.t.Context(), j.dial, key, address, mpi.ProgressRequest{})
+		progress, err := client.AskProgress(j.t.Context(), j.dial, key, address, mpi.ProgressRequest{})
 		if err != nil {
 			j.t.Fatal(err)
 		}

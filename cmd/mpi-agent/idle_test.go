@@ -19,7 +19,7 @@ func testSwitch(t *testing.T, variable string) {
 	t.Helper()
 	for value, allowed := range map[string]bool{"true": true, "TRUE": true, "1": true, "": false, "false": false, "0": false} {
 		t.Setenv(variable, value)
-		if got, err := switchedOn(variable); got != allowed || err != nil {
+		if got, err := boolVariable(variable); got != allowed || err != nil {
 			t.Errorf("%q: want %v, got %v, %v", value, allowed, got, err)
 		}
 	}

@@ -15,9 +15,9 @@ Example:
   mpi-agent install /opt/lockstep/bin
 `
 
-func installAgent(args []string) int {
+func runInstall(args []string) int {
 	switch {
-	case first(args) == "-h", first(args) == "--help":
+	case firstOrEmpty(args) == "-h", firstOrEmpty(args) == "--help":
 		fmt.Print(installHelp)
 		return 0
 	case len(args) != 1 || args[0] == "":
@@ -25,7 +25,7 @@ func installAgent(args []string) int {
 		return codeUsage
 	}
 	if err := installSelf(args[0]); err != nil {
-		return fail(err)
+		return failWith(err)
 	}
 	return 0
 }

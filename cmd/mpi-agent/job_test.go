@@ -97,19 +97,19 @@ echo "rank on $HOSTNAME: $*"
 // newJob makes a job with a launcher without ranks and some nodes. Nothing runs yet.
 func newJob(t *testing.T, nodes int) *job {
 	t.Helper()
-	addresses, port := agenttest.Addresses(t, nodes+1)
+	addresses, port := agenttest.FreeAddresses(t, nodes+1)
 	dir := t.TempDir()
 	j := &job{
 		t: t, bin: program(t), dir: dir, keyDir: filepath.Join(dir, "key"), scripts: filepath.Join(dir, "scripts"),
 		port: port, hostfile: filepath.Join(dir, "hostfile"), verdictAt: filepath.Join(dir, "verdict"),
 	}
 	world := mpi.World{Nodes: int32(nodes), SlotsPerNode: 2}
-	names := append([]string{mpi.HostName("demo", mpi.LauncherJob, 0)}, world.Hosts("demo")...)
+	names := append([]string{mpi.HostName("demo", mpi.LauncherJob, 0)}, world.HostNames("demo")...)
 	for i, name := range names {
 		j.hosts = append(j.hosts, mpi.HostAddress{Name: name, Address: addresses[i]})
 	}
-	j.write(j.hostfile, mpi.FormatHostfile(mpi.ORTE, mpi.Hostfile("demo", world)), 0o644)
-	j.write(filepath.Join(j.keyDir, "id_rsa"), string(agenttest.PEM(t, elliptic.P256())), 0o600)
+	j.write(j.hostfile, mpi.FormatHostfile(mpi.ORTE, mpi.HostsOf("demo", world)), 0o644)
+	j.write(filepath.Join(j.keyDir, "id_rsa"), string(agenttest.NewKeyPEM(t, elliptic.P256())), 0o600)
 	j.script("orted", orted)
 	return j
 }
@@ -181,12 +181,12 @@ func (j *job) launch(flags []string, command ...string) *running {
 // push does what the controller does: it sends the table until the launcher answers.
 func (j *job) push() (mpi.GateResult, error) {
 	j.t.Helper()
-	key, err := identity.Load(j.keyDir)
+	key, err := identity.LoadKey(j.keyDir)
 	if err != nil {
 		j.t.Fatal(err)
 	}
 	for {
-		result, err := client.Push(j.t.Context(), j.dial, key, mpi.HostTable{Hosts: j.hosts})
+		result, err := client.PushHostTable(j.t.Context(), j.dial, key, mpi.HostTable{Hosts: j.hosts})
 		if failure := new(client.Failure); asFailure(err, &failure) && failure.Cause == client.Refused {
 			time.Sleep(5 * time.Millisecond)
 			continue

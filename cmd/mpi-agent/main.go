@@ -10,32 +10,32 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
-// command is a subcommand: it gets the arguments behind its name and returns the exit code.
-type command func(args []string) int
+// subcommand is a subcommand: it gets the arguments behind its name and returns the exit code.
+type subcommand func(args []string) int
 
 func main() {
 	if err := enterFIPS(); err != nil {
-		os.Exit(fail(err))
+		os.Exit(failWith(err))
 	}
-	os.Exit(run(os.Args, os.Stdout, os.Stderr))
+	os.Exit(dispatch(os.Args, os.Stdout, os.Stderr))
 }
 
-// run finds the subcommand: the program's own name when MPI calls it as rsh or ssh, otherwise the first argument.
-func run(args []string, stdout, stderr io.Writer) int {
+// dispatch finds the subcommand: the program's own name when MPI calls it as rsh or ssh, otherwise the first argument.
+func dispatch(args []string, stdout, stderr io.Writer) int {
 	switch filepath.Base(args[0]) {
 	case "rsh":
-		return remoteShell(args[1:])
+		return runRemoteShell(args[1:])
 	case "ssh":
-		return asSSH(args)
+		return runAsSSH(args)
 	}
 	if len(args) < 2 {
 		fmt.Fprint(stderr, help)
 		return codeUsage
 	}
-	commands := map[string]command{
-		"serve": serve, "run": runCommand, "gate": gate, "rsh": remoteShell, "install": installAgent,
-		"probe":   probeNetwork,
-		"version": printVersion, hydra.EndLauncherCommand: endParent,
+	commands := map[string]subcommand{
+		"serve": runServe, "run": runLauncher, "gate": runGate, "rsh": runRemoteShell, "install": runInstall,
+		"probe":   runProbe,
+		"version": printVersion, hydra.EndLauncherCommand: runEndParent,
 	}
 	switch name := args[1]; {
 	case name == "-h" || name == "--help" || name == "help":

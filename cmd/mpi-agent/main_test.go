@@ -14,9 +14,9 @@ const asAgent = "MPI_AGENT_TEST_AS_AGENT"
 func TestMain(m *testing.M) {
 	if os.Getenv(asAgent) != "" {
 		if err := enterFIPS(); err != nil {
-			os.Exit(fail(err))
+			os.Exit(failWith(err))
 		}
-		os.Exit(run(os.Args, os.Stdout, os.Stderr))
+		os.Exit(dispatch(os.Args, os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }
@@ -52,7 +52,7 @@ func TestUsage(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			if code := run(c.args, &stdout, &stderr); code != c.code {
+			if code := dispatch(c.args, &stdout, &stderr); code != c.code {
 				t.Errorf("got exit code %d", code)
 			}
 			if !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.stderr) {

@@ -17,15 +17,15 @@ const (
 	codeUsage  = 2
 )
 
-// options are the flags that several commands have.
-type options struct {
+// agentOptions are the flags that several commands have.
+type agentOptions struct {
 	settings state.Settings
 	listen   string
 	hostname string
 }
 
-// flagSet makes the flags of a command with the common ones. The text is its help: what it does, and examples.
-func flagSet(name, text string, o *options) *flag.FlagSet {
+// newFlagSet makes the flags of a command with the common ones. The text is its help: what it does, and examples.
+func newFlagSet(name, text string, o *agentOptions) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), "%s\n\nFlags:\n", text)
@@ -40,21 +40,21 @@ func flagSet(name, text string, o *options) *flag.FlagSet {
 	return flags
 }
 
-// defaults returns the options that the environment of the pod gives.
-func defaults() (options, error) {
+// defaultOptions returns the options that the environment of the pod gives.
+func defaultOptions() (agentOptions, error) {
 	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
-		return options{}, err
+		return agentOptions{}, err
 	}
 	hostname, err := os.Hostname()
 	if err != nil {
-		return options{}, fmt.Errorf("ask for the host name: %w", err)
+		return agentOptions{}, fmt.Errorf("ask for the host name: %w", err)
 	}
-	return options{settings: settings, hostname: hostname}, nil
+	return agentOptions{settings: settings, hostname: hostname}, nil
 }
 
-// parse reads flags. When there is nothing more to do, because help was asked for or the flags are wrong, done is true.
-func parse(flags *flag.FlagSet, args []string) (code int, done bool) {
+// parseFlags reads flags. When there is nothing more to do, because help was asked for or the flags are wrong, done is true.
+func parseFlags(flags *flag.FlagSet, args []string) (code int, done bool) {
 	flags.SetOutput(io.Discard)
 	err := flags.Parse(args)
 	switch {
@@ -73,8 +73,8 @@ func parse(flags *flag.FlagSet, args []string) (code int, done bool) {
 
 func newLog() *log.Logger { return log.New(os.Stderr, "mpi-agent: ", log.Lmsgprefix) }
 
-// fail says an error and returns the exit code.
-func fail(err error) int {
+// failWith says an error and returns the exit code.
+func failWith(err error) int {
 	newLog().Print(err)
 	return codeFailed
 }

@@ -28,42 +28,42 @@ Examples:
 
 // probeOptions are the flags of probe.
 type probeOptions struct {
-	options
+	agentOptions
 	output   string
 	duration time.Duration
 	timeout  time.Duration
 	limits   probe.Limits
 }
 
-func probeNetwork(args []string) int {
-	common, err := defaults()
+func runProbe(args []string) int {
+	common, err := defaultOptions()
 	if err != nil {
-		return fail(err)
+		return failWith(err)
 	}
-	o := probeOptions{options: common}
-	flags := flagSet("probe", probeHelp, &o.options)
+	o := probeOptions{agentOptions: common}
+	flags := newFlagSet("probe", probeHelp, &o.agentOptions)
 	flags.StringVar(&o.output, "o", "auto", "`format` of the result: table, json, or auto: a table on a terminal, otherwise JSON")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "`time` that the measurements should take together")
 	flags.DurationVar(&o.timeout, "timeout", time.Minute, "`time` after which the probe ends in any case")
 	flags.IntVar(&o.limits.Ranks, "ranks", 0, "fail unless exactly this `number` of ranks runs")
 	flags.DurationVar(&o.limits.RoundTrip, "max-round-trip", 0, "fail when the median round trip of a pair on different hosts takes longer than this `time`")
 	flags.Float64Var(&o.limits.Bandwidth, "min-bandwidth", 0, "fail when a pair on different hosts has less bandwidth than this, in `Mbit/s`")
-	if code, done := parse(flags, args); done {
+	if code, done := parseFlags(flags, args); done {
 		return code
 	}
-	if why := o.wrong(flags.Args()); why != "" {
+	if why := o.whyInvalid(flags.Args()); why != "" {
 		fmt.Fprintf(os.Stderr, "mpi-agent probe: %s\n", why)
 		return codeUsage
 	}
-	report, err := o.run()
+	report, err := o.measure()
 	if err != nil {
-		return fail(fmt.Errorf("probe: %w", err))
+		return failWith(fmt.Errorf("probe: %w", err))
 	}
 	if report == nil { // rank 0 says it
 		return 0
 	}
-	if err := o.print(*report); err != nil {
-		return fail(fmt.Errorf("print the result: %w", err))
+	if err := o.printReport(*report); err != nil {
+		return failWith(fmt.Errorf("print the result: %w", err))
 	}
 	if !report.OK {
 		return codeFailed
@@ -71,7 +71,7 @@ func probeNetwork(args []string) int {
 	return 0
 }
 
-func (o probeOptions) wrong(rest []string) string {
+func (o probeOptions) whyInvalid(rest []string) string {
 	switch {
 	case len(rest) > 0:
 		return fmt.Sprintf("it takes no arguments, found `%s`", rest[0])
@@ -83,12 +83,12 @@ func (o probeOptions) wrong(rest []string) string {
 	return ""
 }
 
-func (o probeOptions) run() (*probe.Report, error) {
+func (o probeOptions) measure() (*probe.Report, error) {
 	rank, size, session, err := probe.WorldOf(os.Environ())
 	if err != nil {
 		return nil, err
 	}
-	key, err := identity.Load(o.settings.KeyDir)
+	key, err := identity.LoadKey(o.settings.KeyDir)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (o probeOptions) run() (*probe.Report, error) {
 	}.Run(context.Background())
 }
 
-func (o probeOptions) print(report probe.Report) error {
+func (o probeOptions) printReport(report probe.Report) error {
 	if o.output == "table" || o.output == "auto" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return report.WriteTable(os.Stdout)
 	}

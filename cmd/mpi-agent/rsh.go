@@ -39,15 +39,15 @@ Examples:
 // codeNoConnection is ssh's exit code for everything that is not the command's own.
 const codeNoConnection = 255
 
-func remoteShell(args []string) int {
+func runRemoteShell(args []string) int {
 	parent := os.Getppid()
-	if slices.Contains([]string{"-h", "--help"}, first(args)) {
+	if slices.Contains([]string{"-h", "--help"}, firstOrEmpty(args)) {
 		fmt.Print(rshHelp)
 		return 0
 	}
 	options, err := rsh.ParseOptions(args)
 	if err != nil {
-		return complain(err)
+		return failNoConnection(err)
 	}
 	if options.Version {
 		fmt.Fprintln(os.Stderr, versionText())
@@ -55,34 +55,34 @@ func remoteShell(args []string) int {
 	}
 	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
-		return complain(err)
+		return failNoConnection(err)
 	}
-	if rsh.OnHost(settings, options.Host, hostname()) {
-		return complain(becomeCommand(options))
+	if rsh.IsOwnHost(settings, options.Host, podHostname()) {
+		return failNoConnection(execCommand(options))
 	}
-	key, err := identity.Load(settings.KeyDir)
+	key, err := identity.LoadKey(settings.KeyDir)
 	if err != nil {
-		return complain(err)
+		return failNoConnection(err)
 	}
 	code := rsh.Shell{
 		Settings: settings, Options: options, Key: key, Dial: (&net.Dialer{}).DialContext,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Log: newLog(),
 	}.Run(context.Background())
 	if after, end := hydra.LauncherKillDelay(options.Command, code); end && os.Getppid() == parent && parent > 1 {
-		endLauncher(parent, after)
+		startEndLauncher(parent, after)
 	}
 	return hydra.DecodeExitCode(options.Command, code)
 }
 
-// hostname is that of the pod, or "", which no host has: a pod without one reaches all hosts by their agents.
-func hostname() string {
+// podHostname is that of the pod, or "", which no host has: a pod without one reaches all hosts by their agents.
+func podHostname() string {
 	name, _ := os.Hostname()
 	return name
 }
 
-// becomeCommand makes this process the command. It returns only with an error.
-func becomeCommand(options rsh.Options) error {
-	path, argv, err := process.CommandLine(options.Command)
+// execCommand makes this process the command. It returns only with an error.
+func execCommand(options rsh.Options) error {
+	path, argv, err := process.ParseCommandLine(options.Command)
 	if err != nil {
 		return err
 	}
@@ -95,53 +95,53 @@ func becomeCommand(options rsh.Options) error {
 			return err
 		}
 	}
-	return fmt.Errorf("become %s: %w", path, syscall.Exec(path, argv, environment()))
+	return fmt.Errorf("become %s: %w", path, syscall.Exec(path, argv, containerEnvironment()))
 }
 
-// asSSH is rsh for the hosts of the job. Programs that call it by its name, such as git, mean others too: for those the process
+// runAsSSH is rsh for the hosts of the job. Programs that call it by its name, such as git, mean others too: for those the process
 // becomes the ssh of the image.
-func asSSH(argv []string) int {
+func runAsSSH(argv []string) int {
 	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
-		return complain(err)
+		return failNoConnection(err)
 	}
-	program, meant := rsh.OtherSSH(settings, hostname(), argv[1:], environment())
+	program, meant := rsh.FindOtherSSH(settings, podHostname(), argv[1:], containerEnvironment())
 	if program != "" {
-		return complain(fmt.Errorf("become %s: %w", program, syscall.Exec(program, argv, environment())))
+		return failNoConnection(fmt.Errorf("become %s: %w", program, syscall.Exec(program, argv, containerEnvironment())))
 	}
-	code := remoteShell(argv[1:])
+	code := runRemoteShell(argv[1:])
 	if meant && code == codeNoConnection {
-		complain(errNoOtherSSH)
+		failNoConnection(errNoOtherSSH)
 	}
 	return code
 }
 
 var errNoOtherSSH = errors.New("the image has no ssh, which hosts that are not of this job need")
 
-func first(args []string) string {
+func firstOrEmpty(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
 	return args[0]
 }
 
-func complain(err error) int {
+func failNoConnection(err error) int {
 	fmt.Fprintf(os.Stderr, "mpi-agent rsh: %v\n", err)
 	return codeNoConnection
 }
 
-func endLauncher(parent int, after time.Duration) {
+func startEndLauncher(parent int, after time.Duration) {
 	program, err := os.Executable()
 	if err == nil {
 		err = hydra.StartEndLauncher(program, parent, after)
 	}
 	if err != nil {
-		complain(err)
+		failNoConnection(err)
 	}
 }
 
-// endParent is the helper that rsh leaves behind: end-parent PID TIME.
-func endParent(args []string) int {
+// runEndParent is the helper that rsh leaves behind: end-parent PID TIME.
+func runEndParent(args []string) int {
 	if len(args) != 2 {
 		return codeUsage
 	}
@@ -152,10 +152,10 @@ func endParent(args []string) int {
 	}
 	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {
-		return fail(err)
+		return failWith(err)
 	}
-	if err := hydra.EndLauncher(pid, after, settings.Stopping); err != nil {
-		return fail(err)
+	if err := hydra.EndLauncher(pid, after, settings.IsStopping); err != nil {
+		return failWith(err)
 	}
 	return 0
 }

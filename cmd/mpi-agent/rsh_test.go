@@ -88,7 +88,7 @@ func TestRshRunsOnItsOwnHostWithoutAnAgent(t *testing.T) {
 		t.Errorf("a job of one host has none in its table: %+v", got)
 	}
 	own := mpi.HostAddress{Name: hostname + ".demo", Address: "127.254.254.254"}
-	if err := state.WriteTable(filepath.Join(j.dir, j.hosts[0].Name, "hosts.json"), mpi.HostTable{Hosts: append(j.hosts, own)}); err != nil {
+	if err := state.WriteHostTable(filepath.Join(j.dir, j.hosts[0].Name, "hosts.json"), mpi.HostTable{Hosts: append(j.hosts, own)}); err != nil {
 		t.Fatal(err)
 	}
 	cases := map[string]struct {

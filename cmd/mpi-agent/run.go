@@ -49,7 +49,7 @@ Examples:
 
 // launcherOptions are the flags of run and gate.
 type launcherOptions struct {
-	options
+	agentOptions
 	hostfile       string
 	terminationLog string
 	gateTimeout    time.Duration
@@ -65,22 +65,22 @@ type launcherOptions struct {
 	installTo string
 }
 
-// switchedOn reads a variable that is true or false; without a value it is false.
-func switchedOn(variable string) (bool, error) {
+// boolVariable reads a variable that is true or false; without a value it is false.
+func boolVariable(variable string) (bool, error) {
 	value := os.Getenv(variable)
 	if value == "" {
 		return false, nil
 	}
 	on, err := strconv.ParseBool(value)
 	if err != nil {
-		return false, fmt.Errorf("%s is `%s`: allowed are true, false, 1 and 0", variable, diagnose.Clip(diagnose.StripEscapes(value), 100))
+		return false, fmt.Errorf("%s is `%s`: allowed are true, false, 1 and 0", variable, diagnose.ClipBytes(diagnose.StripEscapes(value), 100))
 	}
 	return on, nil
 }
 
-func runCommand(args []string) int {
-	return withVerdict("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
-		launcher, listener, signals, err := o.open()
+func runLauncher(args []string) int {
+	return runWithVerdict("run", runHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
+		launcher, listener, signals, err := o.openLauncher()
 		if err != nil {
 			return verdict.AgentFailed(err)
 		}
@@ -89,21 +89,21 @@ func runCommand(args []string) int {
 			return verdict.AgentFailed(err)
 		}
 		return launcher.Run(context.Background(), listener, launch.Command{
-			Argv: argv, Environment: environment(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
+			Argv: argv, Environment: containerEnvironment(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 			Reaper: reaper, Signals: signals,
 		})
 	})
 }
 
-func gate(args []string) int {
-	return withVerdict("gate", gateHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
+func runGate(args []string) int {
+	return runWithVerdict("gate", gateHelp, args, func(o launcherOptions, argv []string) (mpi.Verdict, int) {
 		if len(argv) > 0 {
 			return verdict.AgentFailed(fmt.Errorf("gate runs no command, found `%s`: use run", argv[0]))
 		}
-		if err := o.install(); err != nil {
+		if err := o.installAgent(); err != nil {
 			return verdict.AgentFailed(err)
 		}
-		launcher, listener, signals, err := o.open()
+		launcher, listener, signals, err := o.openLauncher()
 		if err != nil {
 			return verdict.AgentFailed(err)
 		}
@@ -111,14 +111,14 @@ func gate(args []string) int {
 	})
 }
 
-// withVerdict reads the flags, does the work, and leaves the verdict.
-func withVerdict(name, text string, args []string, work func(launcherOptions, []string) (mpi.Verdict, int)) int {
-	common, err := defaults()
+// runWithVerdict reads the flags, does the work, and leaves the verdict.
+func runWithVerdict(name, text string, args []string, work func(launcherOptions, []string) (mpi.Verdict, int)) int {
+	common, err := defaultOptions()
 	if err != nil {
-		return fail(err)
+		return failWith(err)
 	}
-	o := launcherOptions{options: common}
-	flags := flagSet(name, text, &o.options)
+	o := launcherOptions{agentOptions: common}
+	flags := newFlagSet(name, text, &o.agentOptions)
 	flags.StringVar(&o.hostfile, "hostfile", mpi.HostfilePath, "`file` with the nodes of the job, in the syntax of Open MPI")
 	flags.StringVar(&o.terminationLog, "termination-log", "/dev/termination-log", "`file` for the verdict")
 	flags.DurationVar(&o.gateTimeout, "gate-timeout", 5*time.Minute, "`time` that the nodes may take to answer")
@@ -130,23 +130,23 @@ func withVerdict(name, text string, args []string, work func(launcherOptions, []
 		"end the job with reason Hang when none of its processes wrote anything for this `time` ($"+mpi.HangAfterVariable+", default never)")
 	flags.StringVar(&o.hangProgress, "hang-progress", os.Getenv(mpi.HangProgressVariable),
 		"`signs` of progress: output, or output,cpu ($"+mpi.HangProgressVariable+"); ranks that wait for each other usually spin, so CPU time hides most deadlocks")
-	o.switches(flags)
+	o.addSwitches(flags)
 	if name == "gate" {
 		flags.StringVar(&o.installTo, "install", "", "`folder` to install the agent in, before anything else")
 	}
-	if code, done := parse(flags, args); done {
+	if code, done := parseFlags(flags, args); done {
 		return code
 	}
 	left, code := work(o, flags.Args())
-	o.leave(left)
+	o.reportVerdict(left)
 	return code
 }
 
-// switches are the flags whose defaults are variables that are true or false.
-func (o *launcherOptions) switches(flags *flag.FlagSet) {
+// addSwitches are the flags whose defaults are variables that are true or false.
+func (o *launcherOptions) addSwitches(flags *flag.FlagSet) {
 	var idle, unfinished error
-	o.allowIdle, idle = switchedOn(verdict.AllowIdleVariable)
-	o.allowUnfinished, unfinished = switchedOn(verdict.AllowUnfinishedVariable)
+	o.allowIdle, idle = boolVariable(verdict.AllowIdleVariable)
+	o.allowUnfinished, unfinished = boolVariable(verdict.AllowUnfinishedVariable)
 	o.unfit = cmp.Or(idle, unfinished)
 	flags.BoolVar(&o.allowIdle, "allow-idle-nodes", o.allowIdle,
 		"accept a job that used none of its nodes, and name no nodes without ranks ($"+verdict.AllowIdleVariable+"=true)")
@@ -154,16 +154,16 @@ func (o *launcherOptions) switches(flags *flag.FlagSet) {
 		"accept launches that still run when the command has ended, such as servers in the background ($"+verdict.AllowUnfinishedVariable+"=true)")
 }
 
-// install brings the agent for the main container, where an init container is asked to.
-func (o launcherOptions) install() error {
+// installAgent brings the agent for the main container, where an init container is asked to.
+func (o launcherOptions) installAgent() error {
 	if o.installTo == "" {
 		return nil
 	}
 	return installSelf(o.installTo)
 }
 
-// open prepares what the launcher needs from its pod.
-func (o launcherOptions) open() (launch.Launcher, net.Listener, <-chan os.Signal, error) {
+// openLauncher prepares what the launcher needs from its pod.
+func (o launcherOptions) openLauncher() (launch.Launcher, net.Listener, <-chan os.Signal, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	if o.unfit != nil {
@@ -177,29 +177,29 @@ func (o launcherOptions) open() (launch.Launcher, net.Listener, <-chan os.Signal
 	if err != nil {
 		return launch.Launcher{}, nil, nil, err
 	}
-	key, err := identity.Load(o.settings.KeyDir)
+	key, err := identity.LoadKey(o.settings.KeyDir)
 	if err != nil {
 		return launch.Launcher{}, nil, nil, err
 	}
-	listener, err := listen(o.options)
+	listener, err := listenForAgents(o.agentOptions)
 	if err != nil {
 		return launch.Launcher{}, nil, nil, err
 	}
 	return launch.Launcher{
 		Gate: launch.Gate{
 			Hosts: hosts, Hostname: o.hostname, Key: key, Dial: (&net.Dialer{}).DialContext, Port: o.settings.Port, Deadline: o.gateTimeout,
-			WrongKeyTimeout: launch.DefaultWrongKeyTimeout, UnreachableTimeout: o.darkAfter, Discovery: o.discovery(), Log: newLog(),
+			WrongKeyTimeout: launch.DefaultWrongKeyTimeout, UnreachableTimeout: o.darkAfter, Discovery: o.dnsDiscovery(), Log: newLog(),
 		},
-		Settings: o.settings, AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Hang: hang, Stopping: o.write,
+		Settings: o.settings, AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Hang: hang, Stopping: o.writeVerdict,
 	}, listener, signals, nil
 }
 
-// discovery asks the DNS servers of the pod. A pod without them, or whose file cannot be read, waits for its controller.
-func (o launcherOptions) discovery() *launch.Discovery {
+// dnsDiscovery asks the DNS servers of the pod. A pod without them, or whose file cannot be read, waits for its controller.
+func (o launcherOptions) dnsDiscovery() *launch.Discovery {
 	if o.dnsAfter <= 0 {
 		return nil
 	}
-	config, err := dns.Load(resolvConf())
+	config, err := dns.LoadConfig(resolvConfPath())
 	if err != nil {
 		newLog().Printf("DNS will not be asked: %v", err)
 		return nil
@@ -213,7 +213,7 @@ func (o launcherOptions) discovery() *launch.Discovery {
 // resolvConfVariable names another resolv.conf(5), for tests and for images that move it.
 const resolvConfVariable = "LOCKSTEP_RESOLV_CONF"
 
-func resolvConf() string {
+func resolvConfPath() string {
 	if path := os.Getenv(resolvConfVariable); path != "" {
 		return path
 	}
@@ -236,8 +236,8 @@ func readHostfile(path string) ([]mpi.Host, error) {
 	return hosts, nil
 }
 
-// leave writes the verdict where kubelet reads it and, when it is bad, says it in the log.
-func (o launcherOptions) leave(verdict mpi.Verdict) {
+// reportVerdict writes the verdict where kubelet reads it and, when it is bad, says it in the log.
+func (o launcherOptions) reportVerdict(verdict mpi.Verdict) {
 	log := newLog()
 	switch {
 	case !verdict.Succeeded():
@@ -245,11 +245,11 @@ func (o launcherOptions) leave(verdict mpi.Verdict) {
 	case verdict.Message != "":
 		log.Print(verdict.Message)
 	}
-	o.write(verdict)
+	o.writeVerdict(verdict)
 }
 
-// write writes the verdict where kubelet reads it. One that cannot be written does not change how the job ended.
-func (o launcherOptions) write(verdict mpi.Verdict) {
+// writeVerdict writes the verdict where kubelet reads it. One that cannot be written does not change how the job ended.
+func (o launcherOptions) writeVerdict(verdict mpi.Verdict) {
 	text, err := verdict.Encode()
 	if err == nil {
 		err = os.WriteFile(o.terminationLog, text, 0o644)

@@ -378,7 +378,7 @@ func TestRunSaysWhyItCannotBegin(t *testing.T) {
 		"empty hostfile":  {func(j *job) { j.write(j.hostfile, "# none\n", 0o644) }, "names no host"},
 		"broken hostfile": {func(j *job) { j.write(j.hostfile, "a slots=x\n", 0o644) }, "hostfile line 1"},
 		"foreign key": {func(j *job) {
-			j.write(filepath.Join(j.keyDir, "id_rsa"), string(agenttest.PEM(j.t, elliptic.P384())), 0o600)
+			j.write(filepath.Join(j.keyDir, "id_rsa"), string(agenttest.NewKeyPEM(j.t, elliptic.P384())), 0o600)
 		}, "allowed are"},
 	}
 	for name, c := range breakage {

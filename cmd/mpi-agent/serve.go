@@ -22,28 +22,28 @@ Examples:
   mpi-agent serve
   mpi-agent serve --listen 127.0.0.1 --port 2022 --key-dir ./key --state-dir ./state`
 
-func serve(args []string) int {
-	o, err := defaults()
+func runServe(args []string) int {
+	o, err := defaultOptions()
 	if err != nil {
-		return fail(err)
+		return failWith(err)
 	}
-	flags := flagSet("serve", serveHelp, &o)
-	if code, done := parse(flags, args); done {
+	flags := newFlagSet("serve", serveHelp, &o)
+	if code, done := parseFlags(flags, args); done {
 		return code
 	}
 	if flags.NArg() > 0 {
-		return fail(fmt.Errorf("serve takes no arguments, found `%s`", flags.Arg(0)))
+		return failWith(fmt.Errorf("serve takes no arguments, found `%s`", flags.Arg(0)))
 	}
 	if err := serveNode(o); err != nil {
-		return fail(err)
+		return failWith(err)
 	}
 	return 0
 }
 
-func serveNode(o options) error {
+func serveNode(o agentOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	key, err := identity.Load(o.settings.KeyDir)
+	key, err := identity.LoadKey(o.settings.KeyDir)
 	if err != nil {
 		return err
 	}
@@ -51,20 +51,20 @@ func serveNode(o options) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(o)
+	listener, err := listenForAgents(o)
 	if err != nil {
 		return err
 	}
 	log := newLog()
 	log.Printf("serving on %s as %s%s", listener.Addr(), o.hostname, fipsNote())
 	served := node.Node{
-		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: environment(),
+		Settings: o.settings, Hostname: o.hostname, Key: key, Reaper: reaper, Environment: containerEnvironment(),
 		Dial: (&net.Dialer{}).DialContext, Log: log,
 	}
 	return served.Serve(ctx, listener)
 }
 
-func listen(o options) (net.Listener, error) {
+func listenForAgents(o agentOptions) (net.Listener, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(o.listen, strconv.Itoa(o.settings.Port)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the agents of the job: %w", err)

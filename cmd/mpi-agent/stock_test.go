@@ -29,7 +29,7 @@ func asRoot(t *testing.T) {
 func (j *job) withDNS() *dnstest.Server {
 	j.t.Helper()
 	asRoot(j.t)
-	address, _ := agenttest.Addresses(j.t, 1)
+	address, _ := agenttest.FreeAddresses(j.t, 1)
 	server := dnstest.Start(j.t, address[0]+":53", time.Hour)
 	path := filepath.Join(j.dir, "resolv.conf")
 	j.write(path, "search team.svc.corp.test svc.corp.test\nnameserver "+address[0]+"\noptions ndots:5\n", 0o644)
@@ -40,7 +40,7 @@ func (j *job) withDNS() *dnstest.Server {
 // publish gives all pods their records.
 func (j *job) publish(server *dnstest.Server) {
 	for _, host := range j.hosts {
-		server.Set(host.Name+".team.svc.corp.test.", netip.MustParseAddr(host.Address))
+		server.SetAddress(host.Name+".team.svc.corp.test.", netip.MustParseAddr(host.Address))
 	}
 }
 
@@ -51,7 +51,7 @@ func (j *job) initGate(flags ...string) *running {
 }
 
 func awaitQuestions(server *dnstest.Server, n int) {
-	for len(server.Heard()) < n {
+	for len(server.Queries()) < n {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -94,10 +94,10 @@ func TestRunDoesNotWaitASecondTimeAfterAnInitContainer(t *testing.T) {
 	if got := j.initGate("--dns-after", "1ms").wait(); got.code != 0 {
 		t.Fatal(got)
 	}
-	questions := len(server.Heard())
+	questions := len(server.Queries())
 	// A gate timeout that no gate could meet, and nobody who sends a table.
 	got := j.launch([]string{"--dns-after", "0", "--gate-timeout", "1ns"}, "mpirun").wait()
-	if got.code != 0 || len(server.Heard()) != questions || !strings.Contains(got.stderr, "init container has passed the gate") {
+	if got.code != 0 || len(server.Queries()) != questions || !strings.Contains(got.stderr, "init container has passed the gate") {
 		t.Fatal(got)
 	}
 	if timings := j.verdict().Timings; timings == nil || timings.TableFrom != mpi.TableFromDNS || timings.GateSeconds == nil {
@@ -196,7 +196,7 @@ func TestKeyIsReadAsItIsMounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, step := range []error{
-				os.Chmod(dir, 0o755), os.WriteFile(key, agenttest.PEM(t, elliptic.P521()), c.mode), os.Chown(key, 0, c.owner),
+				os.Chmod(dir, 0o755), os.WriteFile(key, agenttest.NewKeyPEM(t, elliptic.P521()), c.mode), os.Chown(key, 0, c.owner),
 				os.Symlink("..2026_11_21", filepath.Join(dir, "..data")),
 				os.Symlink(filepath.Join("..data", mpi.PrivateKeyFile), filepath.Join(dir, mpi.PrivateKeyFile)),
 			} {

@@ -30,7 +30,7 @@ func BenchmarkWidthAgent(b *testing.B) {
 	bin := buildAgent(b)
 	for _, n := range widths {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			addresses, port := agenttest.Addresses(b, n)
+			addresses, port := agenttest.FreeAddresses(b, n)
 			dir := b.TempDir()
 			writeKey(b, filepath.Join(dir, "id_rsa"))
 			environment := append(os.Environ(), "LOCKSTEP_KEY_DIR="+dir, "LOCKSTEP_STATE_DIR="+dir, "LOCKSTEP_PORT="+strconv.Itoa(port))
@@ -55,7 +55,7 @@ func BenchmarkWidthOpenSSH(b *testing.B) {
 	}
 	for _, n := range widths {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			addresses, port := agenttest.Addresses(b, n)
+			addresses, port := agenttest.FreeAddresses(b, n)
 			key := filepath.Join(b.TempDir(), "id_ecdsa")
 			if out, err := exec.Command("ssh-keygen", "-q", "-t", "ecdsa", "-b", "256", "-N", "", "-f", key).CombinedOutput(); err != nil {
 				b.Fatalf("%v: %s", err, out)
@@ -97,7 +97,7 @@ func buildAgent(b *testing.B) string {
 
 func writeKey(b *testing.B, path string) {
 	b.Helper()
-	if err := os.WriteFile(path, agenttest.PEM(b, elliptic.P256()), 0o600); err != nil {
+	if err := os.WriteFile(path, agenttest.NewKeyPEM(b, elliptic.P256()), 0o600); err != nil {
 		b.Fatal(err)
 	}
 }

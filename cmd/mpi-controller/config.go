@@ -18,8 +18,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
-// config is everything that a deployment decides, validated.
-type config struct {
+// controllerConfig is everything that a deployment decides, validated.
+type controllerConfig struct {
 	// kubeconfigPath is empty in a pod: then the service account is used.
 	kubeconfigPath string
 	logLevel       slog.Level
@@ -34,9 +34,9 @@ const (
 // usageError is a mistake on the command line.
 type usageError struct{ error }
 
-// execute parses the command line and runs the controller. It returns the exit code: 0 after a clean end, 1 for a
+// runCommandLine parses the command line and runs the controller. It returns the exit code: 0 after a clean end, 1 for a
 // failure, 2 for a mistake on the command line.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, config) error) int {
+func runCommandLine(ctx context.Context, args []string, stdout, stderr io.Writer, run func(context.Context, controllerConfig) error) int {
 	command := newCommand(run)
 	command.SetArgs(args)
 	command.SetOut(stdout)
@@ -54,8 +54,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer, run f
 	return exitFailure
 }
 
-func newCommand(run func(context.Context, config) error) *cobra.Command {
-	var c config
+func newCommand(run func(context.Context, controllerConfig) error) *cobra.Command {
+	var c controllerConfig
 	command := &cobra.Command{
 		Use:   "mpi-controller",
 		Short: "Run TrainJobs of MPI runtimes",
@@ -94,7 +94,7 @@ waits, alive and not ready, while Trainer runs: both would write the same object
 	return command
 }
 
-func (c *config) addFlags(command *cobra.Command) {
+func (c *controllerConfig) addFlags(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVar(&c.kubeconfigPath, "kubeconfig", "", "kubeconfig file; empty uses the service account of the pod")
 	flags.StringVar(&c.options.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the controller's own pods, which launchers admit, and of its lease (default $POD_NAMESPACE)")
@@ -110,7 +110,7 @@ func (c *config) addFlags(command *cobra.Command) {
 	flags.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "least level that is logged: debug, info, warn or error")
 }
 
-func (c *config) validate() error {
+func (c *controllerConfig) validate() error {
 	switch problems := validation.IsDNS1123Label(c.options.Namespace); {
 	case c.options.Namespace == "":
 		return errors.New("--namespace is empty: give it, or set POD_NAMESPACE by the downward API")
@@ -118,16 +118,16 @@ func (c *config) validate() error {
 		return fmt.Errorf("--namespace `%s` is not a name of a namespace: %s", c.options.Namespace, problems[0])
 	case !slices.Contains(reconciler.Modes(), c.options.Mode):
 		return fmt.Errorf("--mode `%s` is not known: allowed are %v", c.options.Mode, reconciler.Modes())
-	case invalid(c.options.TrainerNamespaces) != "":
-		return fmt.Errorf("--trainer-namespaces has `%s`, which is no name of a namespace", invalid(c.options.TrainerNamespaces))
+	case firstInvalidNamespace(c.options.TrainerNamespaces) != "":
+		return fmt.Errorf("--trainer-namespaces has `%s`, which is no name of a namespace", firstInvalidNamespace(c.options.TrainerNamespaces))
 	case c.options.Concurrency < 1:
 		return fmt.Errorf("--concurrency is %d, at least 1 is needed", c.options.Concurrency)
 	}
 	return nil
 }
 
-// invalid returns the first of some names that no namespace can have, or nothing.
-func invalid(namespaces []string) string {
+// firstInvalidNamespace returns the first of some names that no namespace can have, or nothing.
+func firstInvalidNamespace(namespaces []string) string {
 	for _, name := range namespaces {
 		if len(validation.IsDNS1123Label(name)) > 0 {
 			return cmp.Or(name, "(nothing)")
@@ -136,8 +136,8 @@ func invalid(namespaces []string) string {
 	return ""
 }
 
-// identity is the holder of the lease. With a kubeconfig several processes may share a host; in a pod there is one.
-func (c *config) identity() (string, error) {
+// leaseIdentity is the holder of the lease. With a kubeconfig several processes may share a host; in a pod there is one.
+func (c *controllerConfig) leaseIdentity() (string, error) {
 	if c.options.Identity != "" || c.kubeconfigPath != "" {
 		return c.options.Identity, nil
 	}
@@ -148,7 +148,7 @@ func (c *config) identity() (string, error) {
 	return name, nil
 }
 
-func (c *config) kubeconfig() (*rest.Config, error) {
+func (c *controllerConfig) restConfig() (*rest.Config, error) {
 	if c.kubeconfigPath == "" {
 		loaded, err := rest.InClusterConfig()
 		if err != nil {

@@ -28,18 +28,18 @@ func TestExecute(t *testing.T) {
 		namespace string
 		args      []string
 		failure   error
-		want      *config
+		want      *controllerConfig
 		code      int
 		says      string
 	}{
-		"Defaults": {"a pod knows its namespace from the downward API", "lockstep-system", nil, nil, &config{options: defaults}, 0, ""},
+		"Defaults": {"a pod knows its namespace from the downward API", "lockstep-system", nil, nil, &controllerConfig{options: defaults}, 0, ""},
 		"Flags": {
 			"flags win", "lockstep-system",
 			[]string{
 				"--namespace=mpi", "--concurrency=3", "--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:9",
 				"--metrics-authentication=false", "--leader-elect", "--mode=companion", "--identity=pod-7", "--webhook-bind-address=0", "--log-level=debug", "--kubeconfig=/tmp/k",
 			},
-			nil, &config{kubeconfigPath: "/tmp/k", logLevel: slog.LevelDebug, options: changed}, 0, "",
+			nil, &controllerConfig{kubeconfigPath: "/tmp/k", logLevel: slog.LevelDebug, options: changed}, 0, "",
 		},
 		"Help":           {"", "", []string{"--help"}, nil, nil, 0, "Examples:"},
 		"NoNamespace":    {"the launchers would admit nobody", "", nil, nil, nil, 2, "--namespace is empty"},
@@ -49,21 +49,21 @@ func TestExecute(t *testing.T) {
 		"BadLevel":       {"", "x", []string{"--log-level=loud"}, nil, nil, 2, "log-level"},
 		"UnknownFlag":    {"", "x", []string{"--zap"}, nil, nil, 2, "unknown flag"},
 		"Argument":       {"", "x", []string{"start"}, nil, nil, 2, "unexpected argument `start`"},
-		"Failure":        {"", "x", nil, errors.New("no cluster"), &config{options: reconciler.Options{Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "x", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
+		"Failure":        {"", "x", nil, errors.New("no cluster"), &controllerConfig{options: reconciler.Options{Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "x", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("POD_NAMESPACE", tc.namespace)
-			var got *config
+			var got *controllerConfig
 			var out bytes.Buffer
-			code := execute(t.Context(), tc.args, &out, &out, func(_ context.Context, c config) error {
+			code := runCommandLine(t.Context(), tc.args, &out, &out, func(_ context.Context, c controllerConfig) error {
 				got = &c
 				return tc.failure
 			})
 			if code != tc.code || !strings.Contains(out.String(), tc.says) {
 				t.Errorf("%s: want code %d and `%s`, got %d: %s", tc.reason, tc.code, tc.says, code, out.String())
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(config{}), cmpopts.IgnoreUnexported(reconciler.Options{})); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(controllerConfig{}), cmpopts.IgnoreUnexported(reconciler.Options{})); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -77,14 +77,14 @@ func TestIdentity(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		reason string
-		c      config
+		c      controllerConfig
 		want   string
 	}{
-		"Pod":     {"a container that starts again in its pod has its lease still", config{}, hostname},
-		"Given":   {"", config{options: reconciler.Options{Identity: "a"}}, "a"},
-		"Outside": {"two processes on one machine are two", config{kubeconfigPath: "k"}, ""},
+		"Pod":     {"a container that starts again in its pod has its lease still", controllerConfig{}, hostname},
+		"Given":   {"", controllerConfig{options: reconciler.Options{Identity: "a"}}, "a"},
+		"Outside": {"two processes on one machine are two", controllerConfig{kubeconfigPath: "k"}, ""},
 	} {
-		if got, err := tc.c.identity(); got != tc.want || err != nil {
+		if got, err := tc.c.leaseIdentity(); got != tc.want || err != nil {
 			t.Errorf("%s: %s: want %q, got %q, %v", name, tc.reason, tc.want, got, err)
 		}
 	}

@@ -19,21 +19,21 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr, run)
+	code := runCommandLine(ctx, os.Args[1:], os.Stdout, os.Stderr, runController)
 	stop()
 	os.Exit(code)
 }
 
-// run works until the context ends.
-func run(ctx context.Context, c config) error {
+// runController works until the context ends.
+func runController(ctx context.Context, c controllerConfig) error {
 	log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.logLevel}))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-	kubeconfig, err := c.kubeconfig()
+	kubeconfig, err := c.restConfig()
 	if err != nil {
 		return err
 	}
-	if c.options.Identity, err = c.identity(); err != nil {
+	if c.options.Identity, err = c.leaseIdentity(); err != nil {
 		return err
 	}
 	log.Info("starting", "version", version.String(), "mode", c.options.Mode, "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	if err := chartworker.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+	if err := chartworker.RenderCharts(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintf(os.Stderr, "runtime-compiler-charts: %v\n", err)
 		os.Exit(1)
 	}

@@ -69,7 +69,7 @@ func parsePlace(argument string) (file string, line int, err error) {
 
 // pathBelowRoot returns the file's path below the root, if it has the line.
 func (a *queryOptions) pathBelowRoot(file string, line int) (string, error) {
-	root, err := a.input.Open()
+	root, err := a.input.OpenRoot()
 	if err != nil {
 		return "", err
 	}

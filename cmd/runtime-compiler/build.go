@@ -37,7 +37,7 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return build(cmd, &input, &reports, verify) },
 	}
-	input.Register(cmd)
+	input.RegisterFlags(cmd)
 	input.RegisterWorkers(cmd)
 	reports.register(cmd, &input)
 	cmd.Flags().StringVar(&reports.out, "out", "dist", "output folder")
@@ -52,8 +52,8 @@ func build(cmd *cobra.Command, input *compiling.Input, reports *reportOptions, v
 	if err := rejectUnsafeOutputFolder(input.Root, reports.out); err != nil {
 		return err
 	}
-	input.Limit()
-	root, err := input.Open()
+	input.LimitProcessors()
+	root, err := input.OpenRoot()
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,8 @@ func build(cmd *cobra.Command, input *compiling.Input, reports *reportOptions, v
 	}
 	b := outputBuilder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)}
 	shown := cli.NewProgress(cmd.ErrOrStderr())
-	summaries, list, err := b.build(shown.Tell)
-	shown.Clear()
+	summaries, list, err := b.build(shown.ShowUnits)
+	shown.ClearLine()
 	if err != nil {
 		return cli.Failure(err)
 	}

@@ -30,7 +30,7 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return check(cmd, &input, &reports) },
 	}
-	input.Register(cmd)
+	input.RegisterFlags(cmd)
 	input.RegisterWorkers(cmd)
 	reports.register(cmd, &input)
 	return cmd
@@ -40,15 +40,15 @@ func check(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 	if err := cmp.Or(reports.validate(), input.Validate()); err != nil {
 		return err
 	}
-	input.Limit()
-	root, err := input.Open()
+	input.LimitProcessors()
+	root, err := input.OpenRoot()
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	shown := cli.NewProgress(cmd.ErrOrStderr())
-	summaries, list, err := compileInto(cmd.Context(), root.FS(), input.Options(), nil, shown.Tell)
-	shown.Clear()
+	summaries, list, err := compileInto(cmd.Context(), root.FS(), input.Options(), nil, shown.ShowUnits)
+	shown.ClearLine()
 	if err != nil {
 		return cli.Failure(err)
 	}

@@ -33,7 +33,7 @@ var services = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"commented": func(ts *testscript.TestScript, _ bool, args []string) {
 		author, err := strconv.ParseInt(args[0], 10, 64)
 		ts.Check(err)
-		forgeOf(ts).Add(author, args[1])
+		forgeOf(ts).AddComment(author, args[1])
 	},
 	"comments": func(ts *testscript.TestScript, neg bool, args []string) {
 		if err := expectComments(forgeOf(ts).Comments(), args); (err != nil) != neg {

@@ -25,7 +25,7 @@ mistake, what to do, and an example with its correction.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return codes(cmd, args, format) },
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", cli.FormatText, "how codes are listed: text or json")
-	cli.Complete(cmd, "output", cli.FormatText, cli.FormatJSON)
+	cli.CompleteFlag(cmd, "output", cli.FormatText, cli.FormatJSON)
 	return cmd
 }
 

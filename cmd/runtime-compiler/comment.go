@@ -55,7 +55,7 @@ of GitHub, whose token may only read: a pipeline can go on, and keep the report 
 	flags.StringVar(&c.url, "api", "", "address of the forge's API; known in their pipelines, otherwise https://api.github.com or https://gitlab.com/api/v4")
 	flags.StringVar(&c.repository, "repository", "", "owner/name; known in their pipelines")
 	flags.IntVar(&c.number, "number", 0, "number of the pull request; known in their pipelines")
-	cli.Complete(cmd, "forge", string(forge.GitHub), string(forge.GitLab))
+	cli.CompleteFlag(cmd, "forge", string(forge.GitHub), string(forge.GitLab))
 	return cmd
 }
 

@@ -52,13 +52,13 @@ Exit codes: 0 the bill is complete, 1 a failure or a mistake in the specs, 2 a m
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
-	c.input.Register(cmd)
+	c.input.RegisterFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&c.format, "output", "o", cli.FormatText, "how the bill is written: text, json, csv or html")
-	cli.Complete(cmd, "output", cli.FormatText, cli.FormatJSON, formatCSV, formatHTML)
+	cli.CompleteFlag(cmd, "output", cli.FormatText, cli.FormatJSON, formatCSV, formatHTML)
 	flags.StringVar(&c.month, "month", "", "the month that is billed, as 2026-11, by UTC; not given means all of the log")
 	flags.StringSliceVar(&c.by, "by", []string{"tenant"}, "what text adds up by: "+strings.Join(cost.Keys, ", "))
-	cli.Complete(cmd, "by", cost.Keys...)
+	cli.CompleteFlag(cmd, "by", cost.Keys...)
 	return cmd
 }
 

@@ -75,17 +75,17 @@ Exit codes: 0 fine, 1 a state does not compile, the comparison has found an erro
 		PreRunE: rejectEmptyFlags,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
-	d.input.Register(cmd)
+	d.input.RegisterFlags(cmd)
 	d.input.RegisterWorkers(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&d.from, "from", "", "revision or folder to compare with; the default is where the work left the default branch")
 	flags.StringVar(&d.to, "to", "", "revision or folder that is compared; the default is the working tree of --root")
 	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: "+strings.Join(diffFormats, ", "))
 	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there are changes of this severity or higher, or of this consequence; `waivers` that accept more, `pipelines` and what else decides about reviews; several with commas")
-	cli.Complete(cmd, "format", diffFormats...)
+	cli.CompleteFlag(cmd, "format", diffFormats...)
 	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown and html, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
 	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown and html, which may have no room for all")
-	cli.Complete(cmd, "fail-on", thresholdWords()...)
+	cli.CompleteFlag(cmd, "fail-on", thresholdWords()...)
 	return cmd
 }
 
@@ -114,7 +114,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	if err := cmp.Or(validateLinkTemplate(d.link), d.input.Validate()); err != nil {
 		return err
 	}
-	d.input.Limit()
+	d.input.LimitProcessors()
 	before, after, err := openStates(d.input.Root, d.from, d.to)
 	if err != nil {
 		return err
@@ -122,9 +122,9 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	defer func() { err = cmp.Or(err, errors.Join(before.close(), after.close())) }()
 	shown := cli.NewProgress(cmd.ErrOrStderr())
 	options := d.input.Options()
-	options.Progress = shown.Tell
+	options.Progress = shown.ShowUnits
 	result, err := review.Compare(before.files, after.files, review.Options{Compile: options, Before: before.top, After: after.top, Whole: d.formatShowsProofs()})
-	shown.Clear()
+	shown.ClearLine()
 	if err != nil {
 		return cli.Failure(err)
 	}
@@ -178,9 +178,9 @@ func (d *diffOptions) write(cmd *cobra.Command, report *semdiff.Report, before, 
 	case cli.FormatJSON:
 		return render.JSON(out, report, compared)
 	case cli.FormatSARIF:
-		return render.SARIF(out, report, sarif.Options{Version: cli.Version(), Locate: func(name string) string { return compiling.URI(d.input.Locate(name)) }})
+		return render.SARIF(out, report, sarif.Options{Version: cli.Version(), Locate: func(name string) string { return compiling.URI(d.input.PathInCheckout(name)) }})
 	case cli.FormatGitHub:
-		return render.GitHub(out, report, d.input.Locate)
+		return render.GitHub(out, report, d.input.PathInCheckout)
 	case formatMarkdown, formatHTML:
 		l := lineLinks(d.link, d.input.Root, d.full, before, after)
 		if d.format == formatHTML {

@@ -54,7 +54,7 @@ Exit codes: 0 fine, 1 the specs do not compile, something could not be read or a
 		PreRunE: rejectEmptyFlags,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
-	d.input.Register(cmd)
+	d.input.RegisterFlags(cmd)
 	d.input.RegisterWorkers(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&d.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; the default is kubectl's")
@@ -62,8 +62,8 @@ Exit codes: 0 fine, 1 the specs do not compile, something could not be read or a
 	flags.StringVar(&d.manager, "field-manager", "", "who applies the tree; the default is kustomize-controller, argocd-controller or kubectl, by the cluster's spec")
 	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: text, json")
 	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there is drift of this severity or higher, or of this consequence; `info` is any")
-	cli.Complete(cmd, "format", cli.FormatText, cli.FormatJSON)
-	cli.Complete(cmd, "fail-on", thresholdWords()...)
+	cli.CompleteFlag(cmd, "format", cli.FormatText, cli.FormatJSON)
+	cli.CompleteFlag(cmd, "fail-on", thresholdWords()...)
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func (d *driftOptions) run(cmd *cobra.Command) error {
 	if err := d.input.Validate(); err != nil {
 		return err
 	}
-	d.input.Limit()
+	d.input.LimitProcessors()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	units, err := d.compileCluster(cmd)
@@ -112,7 +112,7 @@ func (d *driftOptions) run(cmd *cobra.Command) error {
 
 // compileCluster returns the units of the cluster.
 func (d *driftOptions) compileCluster(cmd *cobra.Command) ([]compile.Unit, error) {
-	root, err := d.input.Open()
+	root, err := d.input.OpenRoot()
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func fieldManagerOf(units []compile.Unit) string {
 // compare asks for all objects.
 func (d *driftOptions) compare(ctx context.Context, cmd *cobra.Command, cluster *live.Cluster, units []compile.Unit) (*semdiff.Report, error) {
 	shown := cli.NewProgress(cmd.ErrOrStderr())
-	defer shown.Clear()
+	defer shown.ClearLine()
 	var in semdiff.Input
 	for i, u := range units {
 		before, after, err := cluster.Unit(ctx, u.Objects)
@@ -162,7 +162,7 @@ func (d *driftOptions) compare(ctx context.Context, cmd *cobra.Command, cluster 
 			return nil, err
 		}
 		in.Units = append(in.Units, semdiff.NewUnit(u.Cluster, u.Name, emptyIfNil(before), emptyIfNil(after), nil))
-		shown.Tell(i+1, len(units)+1)
+		shown.ShowUnits(i+1, len(units)+1)
 	}
 	extra, err := cluster.Extra(ctx)
 	if err != nil {

@@ -29,9 +29,9 @@ func (r *reportOptions) register(cmd *cobra.Command, input *compiling.Input) {
 	flags.StringVar(&r.format, "format", cli.FormatText, "how findings are written: text, json, sarif or github (annotations of GitHub Actions)")
 	flags.StringVarP(&r.format, "output", "o", cli.FormatText, "same as --format")
 	flags.StringVar(&r.failOn, "fail-on", string(diag.Error), "fail on findings of this severity: error, or warning (then exit code 3 where there are warnings only)")
-	cli.Complete(cmd, "format", cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub)
-	cli.Complete(cmd, "output", cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub)
-	cli.Complete(cmd, "fail-on", string(diag.Error), string(diag.Warning))
+	cli.CompleteFlag(cmd, "format", cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub)
+	cli.CompleteFlag(cmd, "output", cli.FormatText, cli.FormatJSON, cli.FormatSARIF, cli.FormatGitHub)
+	cli.CompleteFlag(cmd, "fail-on", string(diag.Error), string(diag.Warning))
 }
 
 // validate refuses words that mean nothing.
@@ -120,7 +120,7 @@ func (r *reportOptions) pathInCheckout(name string) string {
 	if r.out != "" && strings.HasPrefix(name, r.out+"/") {
 		return path.Clean(filepath.ToSlash(name))
 	}
-	return r.input.Locate(name)
+	return r.input.PathInCheckout(name)
 }
 
 // checkoutURI returns pathInCheckout as a URI reference.

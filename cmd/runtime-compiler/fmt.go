@@ -97,7 +97,7 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	if len(args) > 0 {
 		return files, nil
 	}
-	opened, err := (&compiling.Input{Root: root}).Open()
+	opened, err := (&compiling.Input{Root: root}).OpenRoot()
 	if err != nil {
 		return nil, err
 	}

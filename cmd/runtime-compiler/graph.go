@@ -30,9 +30,9 @@ spec. Objects of a kind in one folder are one box; more than eight tenants are o
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return drawGraph(cmd, &a, format) },
 	}
-	a.input.Register(cmd)
+	a.input.RegisterFlags(cmd)
 	cmd.Flags().StringVarP(&format, "output", "o", formatSVG, "the language of the picture: svg or dot")
-	cli.Complete(cmd, "output", formatSVG, formatDOT)
+	cli.CompleteFlag(cmd, "output", formatSVG, formatDOT)
 	return cmd
 }
 

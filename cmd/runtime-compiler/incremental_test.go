@@ -188,7 +188,7 @@ func TestUpToDate(t *testing.T) {
 	}
 	for _, tc := range cases {
 		tc.change()
-		folder, err := input.Open()
+		folder, err := input.OpenRoot()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestInterrupted(t *testing.T) {
 	before := contents(t, filepath.Dir(out))
 	edit(t, filepath.Join(root, "tenants/climate.yaml"), "editors: [", "editors: [more, ")
 	input := compiling.Input{Root: root}
-	folder, err := input.Open()
+	folder, err := input.OpenRoot()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"runtime-compiler": func() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) },
 		sandbox.ChartProgram: func() {
-			if err := chartworker.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+			if err := chartworker.RenderCharts(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}

@@ -132,7 +132,7 @@ func (r *newOptions) register(cmd *cobra.Command, input scaffold.Input) {
 // flagCompletions returns what may be written for a flag. Of a list, the items so far stay.
 func (r *newOptions) flagCompletions(input scaffold.Input, begun string) ([]string, cobra.ShellCompDirective) {
 	repository := compiling.Input{Root: r.root}
-	root, err := repository.Open()
+	root, err := repository.OpenRoot()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -164,7 +164,7 @@ func (v oneValue) Set(text string) error {
 
 func (r *newOptions) run(cmd *cobra.Command, name string) error {
 	repository := compiling.Input{Root: r.root}
-	root, err := repository.Open()
+	root, err := repository.OpenRoot()
 	if err != nil {
 		return err
 	}

@@ -157,7 +157,7 @@ func (o *stateOpener) revision(name string) (*revision.Revision, error) {
 // openFolder opens a folder of specs. No path leads out of it.
 func openFolder(folder, name string) (comparedState, error) {
 	input := compiling.Input{Root: folder}
-	root, err := input.Open()
+	root, err := input.OpenRoot()
 	if err != nil {
 		return comparedState{}, err
 	}

@@ -66,7 +66,7 @@ Exit codes: 0 fine, 1 a mistake in the specs, a refusal or a failure, 2 a mistak
 		PreRunE: rejectEmptyFlags,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.run(cmd) },
 	}
-	p.input.Register(cmd)
+	p.input.RegisterFlags(cmd)
 	p.input.RegisterWorkers(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&p.revision, "revision", "", "branch, tag or hash that is published, with ~n or ^n; the default is HEAD, and with --verify what the branch was made from")
@@ -81,7 +81,7 @@ Exit codes: 0 fine, 1 a mistake in the specs, a refusal or a failure, 2 a mistak
 	flags.StringVar(&p.source, "source", "", "address of the repository, which artifacts and statements name; the default is that of the remote origin")
 	flags.BoolVar(&p.verify, "verify", false, "compile again and compare; write nothing")
 	flags.StringVarP(&p.format, "format", "o", cli.FormatText, "how the result is written: text, json")
-	cli.Complete(cmd, "format", cli.FormatText, cli.FormatJSON)
+	cli.CompleteFlag(cmd, "format", cli.FormatText, cli.FormatJSON)
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func (p *publishOptions) validate() error {
 		return fmt.Errorf("--path `%s` is not a folder below the top, such as dist, or . for the top itself", p.folder)
 	}
 	if p.branch != "" {
-		if err := branch.Name(p.branch); err != nil {
+		if err := branch.CheckName(p.branch); err != nil {
 			return fmt.Errorf("--branch: %w", err)
 		}
 	}
@@ -114,7 +114,7 @@ func (p *publishOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p.input.Limit()
+	p.input.LimitProcessors()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	opened, err := revision.Open(p.input.Root)
@@ -161,7 +161,7 @@ func (p *publishOptions) destinations(ctx context.Context) (to destinations, err
 		}
 	}
 	if p.oci != "" {
-		if to.registry, err = artifact.Open(p.oci); err != nil {
+		if to.registry, err = artifact.OpenRepository(p.oci); err != nil {
 			return destinations{}, fmt.Errorf("read --oci: %w", err)
 		}
 	}
@@ -171,7 +171,7 @@ func (p *publishOptions) destinations(ctx context.Context) (to destinations, err
 // openBranch opens the branch. What --verify looks at is the branch of the remote where no other one is here: --push makes none here.
 func (p *publishOptions) openBranch(ctx context.Context) (*branch.Branch, error) {
 	if !p.push {
-		here, err := branch.Local(p.input.Root, p.branch)
+		here, err := branch.OpenLocal(p.input.Root, p.branch)
 		if err != nil || !p.verify {
 			return here, err
 		}
@@ -180,7 +180,7 @@ func (p *publishOptions) openBranch(ctx context.Context) (*branch.Branch, error)
 		}
 	}
 	user := cmp.Or(os.Getenv("LOCKSTEP_GIT_USER"), "x-access-token")
-	return branch.Remote(p.input.Root, p.remote, p.branch, branch.Credentials{User: user, Token: os.Getenv("LOCKSTEP_GIT_TOKEN")})
+	return branch.OpenRemote(p.input.Root, p.remote, p.branch, branch.Credentials{User: user, Token: os.Getenv("LOCKSTEP_GIT_TOKEN")})
 }
 
 // commitAuthor is the author of commits: that of --author, or of the environment.
@@ -220,7 +220,7 @@ func foldersElsewhere(results []publication) []string {
 
 func (r publication) String() string {
 	what := cmp.Or(r.Commit, r.Digest)
-	switch branch.State(r.State) {
+	switch branch.PublishState(r.State) {
 	case branch.Newer:
 		return fmt.Sprintf("%s: nothing to do, it was made from %s, which is newer", r.To, r.Revision)
 	case branch.Unchanged:

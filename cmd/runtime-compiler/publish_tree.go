@@ -51,13 +51,13 @@ func (p *publishOptions) compileCommit(ctx context.Context, cmd *cobra.Command, 
 	}
 	made := &compiledTree{repository: publish.NewRecordingFS(found.FS(nil)), prefix: opened.Prefix(), sources: map[string]gitopsSource{}}
 	made.tree.Folder = p.folder
-	if made.tree.Source, err = publish.SourceOf(p.input.Root, found.Hash()); err != nil {
+	if made.tree.Source, err = publish.ReadSource(p.input.Root, found.Hash()); err != nil {
 		return nil, cli.Failure(err)
 	}
 	made.tree.Source.Repository = cmp.Or(p.source, made.tree.Source.Repository)
 	options := p.input.Options()
 	shown := cli.NewProgress(cmd.ErrOrStderr())
-	options.Progress = shown.Tell
+	options.Progress = shown.ShowUnits
 	list, err := compile.Stream(made.repository, options, func(u compile.Unit) error {
 		made.tree.Files = append(made.tree.Files, u.Files...)
 		if f, found := gitopsSourceOf(u.Objects); found {
@@ -65,7 +65,7 @@ func (p *publishOptions) compileCommit(ctx context.Context, cmd *cobra.Command, 
 		}
 		return ctx.Err()
 	})
-	shown.Clear()
+	shown.ClearLine()
 	if err != nil {
 		return nil, cli.Failure(err)
 	}
@@ -92,16 +92,16 @@ func (c *compiledTree) packArtifact(wanted bool) (err error) {
 
 // provenanceStatement says how the tree came to be.
 func (c *compiledTree) provenanceStatement(p *publishOptions) ([]byte, error) {
-	inputs, err := provenance.Sums(c.repository.FS, c.repository.Files(), c.prefix)
+	inputs, err := provenance.SHA256OfFiles(c.repository.FS, c.repository.Files(), c.prefix)
 	if err != nil {
 		return nil, err
 	}
 	facts := provenance.Facts{Tree: &c.tree, Inputs: inputs, Root: strings.TrimSuffix(c.prefix, "/"), Cluster: p.input.Cluster, Version: cli.Version()}
 	if c.artifact != nil {
-		name, _, _ := strings.Cut(c.registry.Name(c.artifact.Digest()), "@")
+		name, _, _ := strings.Cut(c.registry.NameByDigest(c.artifact.Digest()), "@")
 		facts.Artifact = provenance.Subject{Name: name, Digest: map[string]string{"sha256": strings.TrimPrefix(c.artifact.Digest(), "sha256:")}}
 	}
-	return provenance.New(facts).Encode()
+	return provenance.NewStatement(facts).Encode()
 }
 
 // verified is the state of a place that has what it should.
@@ -117,12 +117,12 @@ func (p *publishOptions) compareDestinations(ctx context.Context, to destination
 			return nil, err
 		}
 		if len(differing) > 0 {
-			return nil, fmt.Errorf("`%s` is not what %s compiles to: %s", p.branch, commit, cli.Some(differing))
+			return nil, fmt.Errorf("`%s` is not what %s compiles to: %s", p.branch, commit, cli.JoinFirst(differing))
 		}
 		results = append(results, publication{To: p.branch, State: verified, Revision: commit, Unchanged: len(made.tree.Files)})
 	}
 	if to.registry != nil {
-		digest, err := to.registry.Digest(ctx)
+		digest, err := to.registry.TagDigest(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -24,9 +24,9 @@ type queryOptions struct {
 }
 
 func (a *queryOptions) register(cmd *cobra.Command) {
-	a.input.Register(cmd)
+	a.input.RegisterFlags(cmd)
 	cmd.Flags().StringVarP(&a.format, "output", "o", cli.FormatText, "how answers are written: text or json")
-	cli.Complete(cmd, "output", cli.FormatText, cli.FormatJSON)
+	cli.CompleteFlag(cmd, "output", cli.FormatText, cli.FormatJSON)
 }
 
 // compileUnits compiles the repository and hands over the objects of every unit. Specs with mistakes have no objects to explain, so
@@ -35,7 +35,7 @@ func (a *queryOptions) compileUnits(cmd *cobra.Command, take func(cluster string
 	if a.format != cli.FormatText && a.format != cli.FormatJSON {
 		return fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", a.format)
 	}
-	root, err := a.input.Open()
+	root, err := a.input.OpenRoot()
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *queryOptions) compileUnits(cmd *cobra.Command, take func(cluster string
 
 // readPlans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
 func (a *queryOptions) readPlans(cmd *cobra.Command) ([]*plan.Cluster, error) {
-	root, err := a.input.Open()
+	root, err := a.input.OpenRoot()
 	if err != nil {
 		return nil, err
 	}

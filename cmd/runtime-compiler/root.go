@@ -31,7 +31,7 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 
   # Compile one cluster of another checkout
   runtime-compiler build --root ~/platform --out /tmp/dist --cluster local`,
-		Args: cli.KnownCommand,
+		Args: cli.RejectUnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newComment(), newCost(), newDiff(), newDrift(), newExplain(), newFmt(), newGraph(), newNew(),

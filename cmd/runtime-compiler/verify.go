@@ -90,7 +90,7 @@ func (v *buildVerifier) compile(how compileWay) (compiledBytes, []clusterSummary
 
 func (v *buildVerifier) compareBytes(want, got compiledBytes, how string) error {
 	if differing := differingFiles(want, got); len(differing) > 0 {
-		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, cli.Some(differing))
+		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, cli.JoinFirst(differing))
 	}
 	fmt.Fprintf(v.report, "same bytes: %s, %d files\n", how, len(got))
 	return nil
@@ -113,7 +113,7 @@ func (v *buildVerifier) compareOutputFolder(want compiledBytes) error {
 		return err
 	}
 	if differing = append(differing, left...); len(differing) > 0 {
-		return fmt.Errorf("`%s` is not what the specs compile to: %s. Run `runtime-compiler build`", v.out, cli.Some(differing))
+		return fmt.Errorf("`%s` is not what the specs compile to: %s. Run `runtime-compiler build`", v.out, cli.JoinFirst(differing))
 	}
 	fmt.Fprintf(v.report, "same bytes: the files in `%s`\n", v.out)
 	return nil

@@ -41,7 +41,7 @@ Exit codes: 0 ended by Ctrl-C, 1 a failure, 2 a mistake on the command line.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return watch(cmd, &input, &reports) },
 	}
-	input.Register(cmd)
+	input.RegisterFlags(cmd)
 	input.RegisterWorkers(cmd)
 	cmd.Flags().StringVar(&reports.out, "out", "dist", "output folder")
 	return cmd
@@ -51,8 +51,8 @@ func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 	if err := cmp.Or(input.Validate(), rejectUnsafeOutputFolder(input.Root, reports.out)); err != nil {
 		return err
 	}
-	input.Limit()
-	root, err := input.Open()
+	input.LimitProcessors()
+	root, err := input.OpenRoot()
 	if err != nil {
 		return err
 	}

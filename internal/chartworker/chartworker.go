@@ -12,8 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
-// Run renders the charts that arrive until the input ends, within limits that the process cannot leave any more.
-func Run(args []string, in io.Reader, out, errs io.Writer) error {
+// RenderCharts renders the charts that arrive until the input ends, within limits that the process cannot leave any more.
+func RenderCharts(args []string, in io.Reader, out, errs io.Writer) error {
 	flags := flag.NewFlagSet("runtime-compiler-charts", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	seconds := flags.Uint64("seconds", 30, "`seconds` of processor time")
@@ -25,7 +25,7 @@ func Run(args []string, in io.Reader, out, errs io.Writer) error {
 	if own := chart.BuildID(); *of != own {
 		return fmt.Errorf("this is %s, runtime-compiler is %s: install all programs of one release", own, *of)
 	}
-	if err := rlimit.Set(*seconds, *memory); err != nil {
+	if err := rlimit.SetLimits(*seconds, *memory); err != nil {
 		return fmt.Errorf("limit the process: %w", err)
 	}
 	// Where the kernel has no such filters the limits remain, and that rendering opens nothing by itself.

@@ -44,7 +44,7 @@ func Failure(err error) error { return ExitError{Code: ExitFailure, Err: err} }
 // Run runs a command line and returns the exit code.
 func Run(root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SilenceUsage, root.SilenceErrors, root.SuggestionsMinimumDistance = true, true, 2
-	root.SetFlagErrorFunc(knownFlag)
+	root.SetFlagErrorFunc(explainFlagError)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

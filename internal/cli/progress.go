@@ -26,15 +26,15 @@ func NewProgress(w io.Writer) *Progress {
 	if os.Getenv("TERM") == "dumb" || !IsTerminal(w) {
 		w = nil
 	}
-	return progressOn(w, time.Now)
+	return newProgressOn(w, time.Now)
 }
 
-func progressOn(w io.Writer, now func() time.Time) *Progress {
+func newProgressOn(w io.Writer, now func() time.Time) *Progress {
 	return &Progress{out: w, now: now, next: now().Add(progressAfter)}
 }
 
-// Tell says that so many units are compiled, of all.
-func (p *Progress) Tell(done, of int) {
+// ShowUnits says that so many units are compiled, of all.
+func (p *Progress) ShowUnits(done, of int) {
 	if p.out == nil {
 		return
 	}
@@ -43,11 +43,11 @@ func (p *Progress) Tell(done, of int) {
 		return
 	}
 	p.next = now.Add(progressEvery)
-	p.Show(fmt.Sprintf("compiling: %d of %d units, %d %%", done, of, 100*done/of))
+	p.ShowText(fmt.Sprintf("compiling: %d of %d units, %d %%", done, of, 100*done/of))
 }
 
-// Show shows a text at once.
-func (p *Progress) Show(text string) {
+// ShowText shows a text at once.
+func (p *Progress) ShowText(text string) {
 	if p.out == nil {
 		return
 	}
@@ -55,8 +55,8 @@ func (p *Progress) Show(text string) {
 	fmt.Fprint(p.out, "\r\x1b[K"+text)
 }
 
-// Clear removes the line.
-func (p *Progress) Clear() {
+// ClearLine removes the line.
+func (p *Progress) ClearLine() {
 	if p.shown {
 		p.shown = false
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -51,14 +51,14 @@ const (
 	Number     = 12
 )
 
-// Add adds a comment of somebody.
-func (f *Forge) Add(author int64, body string) {
+// AddComment adds a comment of somebody.
+func (f *Forge) AddComment(author int64, body string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.add(author, body)
+	f.appendComment(author, body)
 }
 
-func (f *Forge) add(author int64, body string) Comment {
+func (f *Forge) appendComment(author int64, body string) Comment {
 	f.next++
 	f.comments = append(f.comments, Comment{f.next, author, body})
 	return f.comments[len(f.comments)-1]
@@ -91,33 +91,33 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, isItem := strings.CutPrefix(path, item)
 	switch {
 	case !known:
-		refuse(w, http.StatusUnauthorized, "Bad credentials")
+		refuseWith(w, http.StatusUnauthorized, "Bad credentials")
 	case path == "user" && forge == "github" && who.kind == "Bot":
-		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+		refuseWith(w, http.StatusForbidden, "Resource not accessible by integration")
 	case path == "graphql" && forge == "github" && r.Method == http.MethodPost:
-		answer(w, http.StatusOK, map[string]any{"data": map[string]any{"viewer": map[string]any{"databaseId": who.id}}})
+		writeJSON(w, http.StatusOK, map[string]any{"data": map[string]any{"viewer": map[string]any{"databaseId": who.id}}})
 	case path == "user":
-		answer(w, http.StatusOK, map[string]any{"id": who.id, "type": who.kind})
+		writeJSON(w, http.StatusOK, map[string]any{"id": who.id, "type": who.kind})
 	case who.readOnly && r.Method != http.MethodGet:
-		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+		refuseWith(w, http.StatusForbidden, "Resource not accessible by integration")
 	case path == collection && r.Method == http.MethodGet:
-		f.page(w, r)
+		f.servePage(w, r)
 	case path == collection && r.Method == http.MethodPost:
-		body, fine := f.body(w, r, forge)
+		body, fine := f.readBody(w, r, forge)
 		if fine {
-			answer(w, http.StatusCreated, record(f.add(who.id, body)))
+			writeJSON(w, http.StatusCreated, commentJSON(f.appendComment(who.id, body)))
 		}
 	case isItem:
-		f.one(w, r, forge, id)
+		f.serveComment(w, r, forge, id)
 	default:
-		refuse(w, http.StatusNotFound, "Not Found")
+		refuseWith(w, http.StatusNotFound, "Not Found")
 	}
 }
 
 // perPage is how much a page has at most, whatever was asked for: small, so that tests see several.
 const perPage = 3
 
-func (f *Forge) page(w http.ResponseWriter, r *http.Request) {
+func (f *Forge) servePage(w http.ResponseWriter, r *http.Request) {
 	page, err := strconv.Atoi(r.URL.Query().Get("page"))
 	if err != nil {
 		page = 1
@@ -129,48 +129,48 @@ func (f *Forge) page(w http.ResponseWriter, r *http.Request) {
 	}
 	records := []map[string]any{}
 	for _, c := range f.comments[from:to] {
-		records = append(records, record(c))
+		records = append(records, commentJSON(c))
 	}
-	answer(w, http.StatusOK, records)
+	writeJSON(w, http.StatusOK, records)
 }
 
-func (f *Forge) one(w http.ResponseWriter, r *http.Request, forge, id string) {
+func (f *Forge) serveComment(w http.ResponseWriter, r *http.Request, forge, id string) {
 	at := slices.IndexFunc(f.comments, func(c Comment) bool { return strconv.FormatInt(c.ID, 10) == id })
 	update := map[string]string{"github": http.MethodPatch, "gitlab": http.MethodPut}[forge]
 	switch {
 	case at < 0:
-		refuse(w, http.StatusNotFound, "Not Found")
+		refuseWith(w, http.StatusNotFound, "Not Found")
 	case r.Method == update:
-		body, fine := f.body(w, r, forge)
+		body, fine := f.readBody(w, r, forge)
 		if fine {
 			f.comments[at].Body = body
-			answer(w, http.StatusOK, record(f.comments[at]))
+			writeJSON(w, http.StatusOK, commentJSON(f.comments[at]))
 		}
 	case r.Method == http.MethodDelete:
 		f.comments = slices.Delete(f.comments, at, at+1)
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		refuse(w, http.StatusMethodNotAllowed, "Method Not Allowed")
+		refuseWith(w, http.StatusMethodNotAllowed, "Method Not Allowed")
 	}
 }
 
-// body reads a comment, within the forge's limit.
-func (f *Forge) body(w http.ResponseWriter, r *http.Request, forge string) (string, bool) {
+// readBody reads a comment, within the forge's limit.
+func (f *Forge) readBody(w http.ResponseWriter, r *http.Request, forge string) (string, bool) {
 	var content struct {
 		Body string `json:"body"`
 	}
 	if json.NewDecoder(r.Body).Decode(&content) != nil || content.Body == "" {
-		refuse(w, http.StatusBadRequest, "body is missing")
+		refuseWith(w, http.StatusBadRequest, "body is missing")
 		return "", false
 	}
 	if limit := map[string]int{"github": 65_536, "gitlab": 1_000_000}[forge]; len([]rune(content.Body)) > limit {
-		refuse(w, http.StatusUnprocessableEntity, "Body is too long")
+		refuseWith(w, http.StatusUnprocessableEntity, "Body is too long")
 		return "", false
 	}
 	return content.Body, true
 }
 
-func record(c Comment) map[string]any {
+func commentJSON(c Comment) map[string]any {
 	kind := "User"
 	for _, a := range accounts {
 		if a.id == c.Author {
@@ -181,11 +181,11 @@ func record(c Comment) map[string]any {
 	return map[string]any{"id": c.ID, "body": c.Body, "user": who, "author": who, "html_url": fmt.Sprintf("https://forge.example.com/acme/platform/pull/12#comment-%d", c.ID)}
 }
 
-func refuse(w http.ResponseWriter, status int, message string) {
-	answer(w, status, map[string]string{"message": message})
+func refuseWith(w http.ResponseWriter, status int, message string) {
+	writeJSON(w, status, map[string]string{"message": message})
 }
 
-func answer(w http.ResponseWriter, status int, content any) {
+func writeJSON(w http.ResponseWriter, status int, content any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(content) // the client is a test

@@ -64,7 +64,7 @@ func File(t *testing.T, file string, test func(t *testing.T, c *Case)) {
 	if err != nil {
 		t.Fatalf("read case: %v", err)
 	}
-	c, want := read(file, archive)
+	c, want := readCase(file, archive)
 	if c.Comment == "" {
 		t.Errorf("%s does not say what it shows and why", file)
 	}
@@ -73,13 +73,13 @@ func File(t *testing.T, file string, test func(t *testing.T, c *Case)) {
 	switch {
 	case diff == "":
 	case *update:
-		write(t, file, archive, c.produced)
+		updateCase(t, file, archive, c.produced)
 	default:
 		t.Errorf("output differs (-want +got), `go test -update` accepts it:\n%s", diff)
 	}
 }
 
-func read(file string, archive *txtar.Archive) (*Case, map[string]string) {
+func readCase(file string, archive *txtar.Archive) (*Case, map[string]string) {
 	c := &Case{
 		Name:     strings.TrimSuffix(filepath.Base(file), ".txtar"),
 		Comment:  strings.TrimSpace(string(archive.Comment)),
@@ -97,7 +97,7 @@ func read(file string, archive *txtar.Archive) (*Case, map[string]string) {
 	return c, want
 }
 
-func write(t *testing.T, file string, archive *txtar.Archive, produced map[string]string) {
+func updateCase(t *testing.T, file string, archive *txtar.Archive, produced map[string]string) {
 	archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, prefix) })
 	for _, name := range slices.Sorted(maps.Keys(produced)) {
 		archive.Files = append(archive.Files, txtar.File{Name: prefix + name, Data: []byte(produced[name])})

@@ -10,7 +10,7 @@ import (
 // TestRead: sections below out/ are what is wanted, all others are input, and what is not there is wanted empty.
 func TestRead(t *testing.T) {
 	archive := txtar.Parse([]byte("Why.\n-- a/b.yaml --\nin\n-- out/x --\nwanted\n"))
-	c, want := read("testdata/some.txtar", archive)
+	c, want := readCase("testdata/some.txtar", archive)
 	if c.Name != "some" || c.Comment != "Why." || string(c.Files["a/b.yaml"].Data) != "in\n" || len(c.Files) != 1 {
 		t.Errorf("read %+v", c)
 	}

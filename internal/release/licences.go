@@ -34,8 +34,8 @@ var licences = []struct {
 	{"MPL-2.0", regexp.MustCompile(`Mozilla Public License,? [Vv]ersion 2\.0`)},
 }
 
-// identify returns the SPDX names of the licences that a text has, all of which allow to pass on what is linked with their texts.
-func identify(text string) []string {
+// identifyLicences returns the SPDX names of the licences that a text has, all of which allow to pass on what is linked with their texts.
+func identifyLicences(text string) []string {
 	words := strings.Join(strings.Fields(text), " ")
 	var found []string
 	for _, licence := range licences {
@@ -49,17 +49,17 @@ func identify(text string) []string {
 	return found
 }
 
-// legalFiles returns LICENSE, which is ours, and NOTICE, which has those of all modules.
-func legalFiles(modules []*module) ([]file, error) {
+// licenceFiles returns LICENSE, which is ours, and NOTICE, which has those of all modules.
+func licenceFiles(modules []*module) ([]archiveFile, error) {
 	own, err := os.ReadFile("LICENSE")
 	if err != nil {
 		return nil, err
 	}
-	return []file{{name: "LICENSE", mode: 0o644, data: own}, {name: "NOTICE", mode: 0o644, data: []byte(notice(modules))}}, nil
+	return []archiveFile{{name: "LICENSE", mode: 0o644, data: own}, {name: "NOTICE", mode: 0o644, data: []byte(noticeText(modules))}}, nil
 }
 
-// notice names modules with their licences, and has each text once.
-func notice(modules []*module) string {
+// noticeText names modules with their licences, and has each text once.
+func noticeText(modules []*module) string {
 	var out strings.Builder
 	out.WriteString("Lockstep is licensed under the Apache License, Version 2.0: see LICENSE. Its programs contain code of the modules below,\n" +
 		"and tables made of the schemas of those marked with *. Their licences and notices follow.\n\n")

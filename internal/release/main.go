@@ -33,10 +33,10 @@ func run(version, out, url string, arches []string) error {
 	if !versions.MatchString(version) {
 		return fmt.Errorf("the version is `%s`, want one such as v0.1.0 or v0.2.0-rc.1", version)
 	}
-	source, err := readSource(version)
+	source, err := readSourceCommit(version)
 	if err != nil {
 		return err
 	}
 	r := release{version: version, arches: arches, out: out, url: cmp.Or(strings.TrimSuffix(url, "/"), "https://lockstep.dev/releases/"+version), source: source}
-	return r.make()
+	return r.makeFiles()
 }

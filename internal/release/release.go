@@ -15,11 +15,11 @@ type release struct {
 	arches  []string
 	// out is the folder of the finished files, url where people fetch them from.
 	out, url string
-	source   source
+	source   sourceCommit
 }
 
-// make makes all files of the release.
-func (r release) make() error {
+// makeFiles makes all files of the release.
+func (r release) makeFiles() error {
 	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.out, 0o755)); err != nil {
 		return err
 	}
@@ -32,47 +32,47 @@ func (r release) make() error {
 	if err != nil {
 		return err
 	}
-	builds, err := r.builds(append(programs, podPrograms()...), []string{"linux"}, work)
+	builds, err := r.buildPrograms(append(programs, podPrograms()...), []string{"linux"}, work)
 	if err != nil {
 		return err
 	}
-	plugins, err := r.builds([]string{plugin}, pluginSystems, work)
+	plugins, err := r.buildPrograms([]string{plugin}, pluginSystems, work)
 	if err != nil {
 		return err
 	}
 	builds = append(builds, plugins...)
-	manual, err := r.manual(work)
+	manual, err := r.manualPages(work)
 	if err != nil {
 		return err
 	}
 	// What is linked decides the licences, which archives and images hold.
-	modules, err := linked(builds)
+	modules, err := linkedModules(builds)
 	if err != nil {
 		return err
 	}
-	legal, err := legalFiles(modules)
+	legal, err := licenceFiles(modules)
 	if err != nil {
 		return err
 	}
 	return errors.Join(
-		r.archives(builds, programs, legal),
-		r.plugins(builds, manual, legal),
-		r.images(builds, legal, work),
-		r.chart("charts/mpi-controller"),
-		r.write("NOTICE", legal[1].data),
-		r.billOfMaterials(builds, modules),
-		r.sums(),
+		r.writeArchives(builds, programs, legal),
+		r.writePlugins(builds, manual, legal),
+		r.writeImages(builds, legal, work),
+		r.packageChart("charts/mpi-controller"),
+		r.writeFile("NOTICE", legal[1].data),
+		r.writeBillOfMaterials(builds, modules),
+		r.writeChecksums(),
 	)
 }
 
-// write writes one of the files of the release.
-func (r release) write(name string, data []byte) error {
+// writeFile writes one of the files of the release.
+func (r release) writeFile(name string, data []byte) error {
 	fmt.Printf("%s (%d KiB)\n", name, (len(data)+1023)/1024)
 	return os.WriteFile(filepath.Join(r.out, name), data, 0o644)
 }
 
-// sums writes the checksums of all files, as sha256sum checks them.
-func (r release) sums() error {
+// writeChecksums writes the checksums of all files, as sha256sum checks them.
+func (r release) writeChecksums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {
 		return err
@@ -85,5 +85,5 @@ func (r release) sums() error {
 		}
 		fmt.Fprintf(&lines, "%x  %s\n", sha256.Sum256(data), entry.Name())
 	}
-	return r.write("SHA256SUMS", []byte(lines.String()))
+	return r.writeFile("SHA256SUMS", []byte(lines.String()))
 }

@@ -27,14 +27,14 @@ import (
 )
 
 // a release of programs that do not run.
-func tried(t *testing.T) (release, []build) {
+func tried(t *testing.T) (release, []programBuild) {
 	t.Chdir("../..")
-	r := release{version: "v0.1.0", arches: []string{"amd64", "arm64"}, out: t.TempDir(), url: "https://files.example.com/v0.1.0", source: source{commit: "c0ffee", time: time.Unix(1_700_000_000, 0).UTC()}}
+	r := release{version: "v0.1.0", arches: []string{"amd64", "arm64"}, out: t.TempDir(), url: "https://files.example.com/v0.1.0", source: sourceCommit{commit: "c0ffee", time: time.Unix(1_700_000_000, 0).UTC()}}
 	folder := t.TempDir()
-	var builds []build
+	var builds []programBuild
 	for _, arch := range r.arches {
 		for _, program := range append([]string{"runtime-compiler"}, podPrograms()...) {
-			b := build{program: program, system: "linux", arch: arch, file: filepath.Join(folder, arch+program), info: &buildinfo.BuildInfo{}}
+			b := programBuild{program: program, system: "linux", arch: arch, file: filepath.Join(folder, arch+program), info: &buildinfo.BuildInfo{}}
 			if program == "mpi-agent" {
 				b.info.Deps = []*debug.Module{{Path: "example.org/M", Version: "v1.0.0"}}
 			}
@@ -67,12 +67,12 @@ func TestCompilerPrograms(t *testing.T) {
 // TestImages: each image is one index of both architectures, whole, under the name that the chart asks for.
 func TestImages(t *testing.T) {
 	r, builds := tried(t)
-	legal := []file{{name: "LICENSE", mode: 0o644, data: []byte("licence")}}
-	if err := r.images(builds, legal, t.TempDir()); err != nil {
+	legal := []archiveFile{{name: "LICENSE", mode: 0o644, data: []byte("licence")}}
+	if err := r.writeImages(builds, legal, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	first := readOut(t, r)
-	if err := r.images(builds, legal, t.TempDir()); err != nil {
+	if err := r.writeImages(builds, legal, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(first, readOut(t, r)); diff != "" {
@@ -105,7 +105,7 @@ func TestImages(t *testing.T) {
 // TestChart: Helm reads the packaged chart, and its images are those of the release.
 func TestChart(t *testing.T) {
 	r, _ := tried(t)
-	if err := r.chart("charts/mpi-controller"); err != nil {
+	if err := r.packageChart("charts/mpi-controller"); err != nil {
 		t.Fatal(err)
 	}
 	read, err := loader.LoadArchive(strings.NewReader(readOut(t, r)["mpi-controller-0.1.0.tgz"]))
@@ -120,7 +120,7 @@ func TestChart(t *testing.T) {
 // TestImagesCopy: what copies images between registries (here ORAS) finds both architectures in the tar file by the name of the image.
 func TestImagesCopy(t *testing.T) {
 	r, builds := tried(t)
-	if err := r.images(builds, nil, t.TempDir()); err != nil {
+	if err := r.writeImages(builds, nil, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	layout, err := oci.NewFromTar(t.Context(), filepath.Join(r.out, "mpi-controller-v0.1.0.oci.tar"))
@@ -139,7 +139,7 @@ func TestImagesCopy(t *testing.T) {
 // TestArchives: an archive has the programs for people, in one folder, with the licences.
 func TestArchives(t *testing.T) {
 	r, builds := tried(t)
-	if err := r.archives(builds, []string{"runtime-compiler"}, []file{{name: "NOTICE", mode: 0o644}}); err != nil {
+	if err := r.writeArchives(builds, []string{"runtime-compiler"}, []archiveFile{{name: "NOTICE", mode: 0o644}}); err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
@@ -157,15 +157,15 @@ func TestArchives(t *testing.T) {
 func TestPlugins(t *testing.T) {
 	r, _ := tried(t)
 	folder := t.TempDir()
-	var builds []build
+	var builds []programBuild
 	for _, system := range pluginSystems {
-		b := build{program: plugin, system: system, arch: "arm64", file: filepath.Join(folder, system)}
+		b := programBuild{program: plugin, system: system, arch: "arm64", file: filepath.Join(folder, system)}
 		if err := os.WriteFile(b.file, []byte(plugin+" for "+system), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		builds = append(builds, b)
 	}
-	if err := r.plugins(builds, []file{{name: "man/man1/kubectl-mpi.1", mode: 0o644}}, []file{{name: "LICENSE", mode: 0o644}}); err != nil {
+	if err := r.writePlugins(builds, []archiveFile{{name: "man/man1/kubectl-mpi.1", mode: 0o644}}, []archiveFile{{name: "LICENSE", mode: 0o644}}); err != nil {
 		t.Fatal(err)
 	}
 	made := readOut(t, r)
@@ -205,7 +205,7 @@ func TestMaterials(t *testing.T) {
 		{path: "example.org/schemas", version: "v2.0.0", licence: "MIT", schemas: true},
 		{path: standardLibrary, version: "go1.26.8", licence: "BSD-3-Clause"},
 	}
-	if err := r.billOfMaterials(builds, modules); err != nil {
+	if err := r.writeBillOfMaterials(builds, modules); err != nil {
 		t.Fatal(err)
 	}
 	text := readOut(t, r)["lockstep-v0.1.0.spdx.json"]
@@ -224,10 +224,10 @@ func TestMaterials(t *testing.T) {
 
 func TestSums(t *testing.T) {
 	r := release{out: t.TempDir()}
-	if err := r.write("a", []byte("b")); err != nil {
+	if err := r.writeFile("a", []byte("b")); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.sums(); err != nil {
+	if err := r.writeChecksums(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := readOut(t, r)["SHA256SUMS"], "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  a\n"; got != want {
@@ -245,7 +245,7 @@ func TestIdentify(t *testing.T) {
 		"Permission is hereby granted, free of charge, to any person obtaining a copy": {"MIT"},
 		"GNU GENERAL PUBLIC LICENSE":                                                   nil,
 	} {
-		if diff := cmp.Diff(want, identify(text)); diff != "" {
+		if diff := cmp.Diff(want, identifyLicences(text)); diff != "" {
 			t.Errorf("%q: %s", text, diff)
 		}
 	}
@@ -269,7 +269,7 @@ func TestLicences(t *testing.T) {
 	if err := m.readLicences(); err != nil || m.licence != "Apache-2.0 AND MIT" || len(m.texts) != 3 {
 		t.Errorf("%q, %v, %v", m.licence, m.texts, err)
 	}
-	if text := notice([]*module{m, {path: "example.org/n", version: "v2.0.0", licence: "MIT", texts: map[string]string{"COPYING": "Apache License, Version 2.0\n"}}}); !strings.Contains(text, "example.org/m v1.0.0: LICENSE\nexample.org/n v2.0.0: COPYING\n\nApache License") {
+	if text := noticeText([]*module{m, {path: "example.org/n", version: "v2.0.0", licence: "MIT", texts: map[string]string{"COPYING": "Apache License, Version 2.0\n"}}}); !strings.Contains(text, "example.org/m v1.0.0: LICENSE\nexample.org/n v2.0.0: COPYING\n\nApache License") {
 		t.Errorf("a text of two modules is there once, with both:\n%s", text)
 	}
 	m.packages = append(m.packages, filepath.Join(folder, "c"))

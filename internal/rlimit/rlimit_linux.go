@@ -3,9 +3,9 @@ package rlimit
 
 import "syscall"
 
-// Set sets limits that this process cannot exceed: seconds of processor time, and bytes of memory. RLIMIT_DATA counts what a Go program has written to or may write to,
+// SetLimits sets limits that this process cannot exceed: seconds of processor time, and bytes of memory. RLIMIT_DATA counts what a Go program has written to or may write to,
 // RLIMIT_AS would count what it only reserves.
-func Set(seconds, memory uint64) error {
+func SetLimits(seconds, memory uint64) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: seconds, Max: seconds + 1}); err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Set limits processor time. These systems do not limit what Go maps, so memory has only the collector's target.
-func Set(seconds, memory uint64) error {
+// SetLimits limits processor time. These systems do not limit what Go maps, so memory has only the collector's target.
+func SetLimits(seconds, memory uint64) error {
 	debug.SetMemoryLimit(int64(memory))
 	return syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: seconds, Max: seconds + 1})
 }

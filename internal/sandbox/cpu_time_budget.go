@@ -21,8 +21,8 @@ func newCPUTimeBudget(seconds int, what string) *cpuTimeBudget {
 	return &cpuTimeBudget{total: time.Duration(seconds) * time.Second, what: what}
 }
 
-// check returns why no process may be started any more.
-func (b *cpuTimeBudget) check() error {
+// checkLeft returns why no process may be started any more.
+func (b *cpuTimeBudget) checkLeft() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {

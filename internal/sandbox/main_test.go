@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch {
 	case filepath.Base(os.Args[0]) == ChartProgram:
-		err = chartworker.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+		err = chartworker.RenderCharts(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	case len(os.Args) == 4 && os.Args[1] == JsonnetWorker:
 		err = evaluate(os.Args[3])
 	default:

@@ -19,8 +19,8 @@ import (
 // address is how the schema calls itself.
 const address = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-// Valid fails a test whose log is not SARIF: it holds it against the schema of OASIS, and against the types of go-sarif, which know no other keys.
-func Valid(t *testing.T, log string) {
+// CheckValid fails a test whose log is not SARIF: it holds it against the schema of OASIS, and against the types of go-sarif, which know no other keys.
+func CheckValid(t *testing.T, log string) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(log))
 	decoder.DisallowUnknownFields()
@@ -31,13 +31,13 @@ func Valid(t *testing.T, log string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Schema(t).Validate(document); err != nil {
+	if err := LoadSchema(t).Validate(document); err != nil {
 		t.Error(err)
 	}
 }
 
-// Schema returns the schema that go-sarif carries in its source.
-func Schema(t *testing.T) *jsonschema.Schema {
+// LoadSchema returns the schema that go-sarif carries in its source.
+func LoadSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", reflect.TypeFor[official.Report]().PkgPath()).Output()
 	if err != nil {

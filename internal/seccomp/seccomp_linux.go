@@ -47,7 +47,7 @@ const (
 // file and no socket, starts no process, and sends no signal to another one. It is an error where the kernel, or a sandbox around the
 // process, has no such filters; nothing is refused then.
 func Confine() error {
-	program := filter(uint32(os.Getpid()))                                 //nolint:gosec // at most 2^22 (PID_MAX_LIMIT)
+	program := buildFilter(uint32(os.Getpid()))                            //nolint:gosec // at most 2^22 (PID_MAX_LIMIT)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]} //nolint:gosec // some dozens
 	// The filter comes into force in all threads at once, and with it the promise of the thread that asks to gain no rights.
 	runtime.LockOSThread()
@@ -77,9 +77,9 @@ const (
 	permitted = unix.SECCOMP_RET_ALLOW
 )
 
-// filter is the program for the kernel. What it does not know gets EPERM: calls of another architecture, and those of the ABI x32, which
+// buildFilter is the program for the kernel. What it does not know gets EPERM: calls of another architecture, and those of the ABI x32, which
 // have numbers of their own (asm/unistd.h).
-func filter(self uint32) []unix.SockFilter {
+func buildFilter(self uint32) []unix.SockFilter {
 	program := []unix.SockFilter{
 		{Code: load, K: offsetArchitecture}, {Code: equal, K: architecture, Jt: 1}, {Code: answer, K: refuse},
 		{Code: load, K: offsetNumber},
@@ -88,18 +88,18 @@ func filter(self uint32) []unix.SockFilter {
 		program = append(program, unix.SockFilter{Code: equal, K: number, Jf: 1}, unix.SockFilter{Code: answer, K: permitted})
 	}
 	// A thread, and no process.
-	program = append(program, where(unix.SYS_CLONE, unix.SockFilter{Code: hasBits, K: unix.CLONE_THREAD, Jf: 1})...)
+	program = append(program, allowIfFirstArgument(unix.SYS_CLONE, unix.SockFilter{Code: hasBits, K: unix.CLONE_THREAD, Jf: 1})...)
 	// The flags of clone3 are in memory, where no filter sees them: a C library that does not find it takes clone.
 	program = append(program, unix.SockFilter{Code: equal, K: unix.SYS_CLONE3, Jf: 1}, unix.SockFilter{Code: answer, K: notKnown})
 	// The runtime interrupts its threads by signals.
 	for _, number := range []uint32{unix.SYS_TGKILL, unix.SYS_KILL} {
-		program = append(program, where(number, unix.SockFilter{Code: equal, K: self, Jf: 1})...)
+		program = append(program, allowIfFirstArgument(number, unix.SockFilter{Code: equal, K: self, Jf: 1})...)
 	}
 	return append(program, unix.SockFilter{Code: answer, K: refuse})
 }
 
-// where allows a call whose first argument passes a test, and refuses it with any other.
-func where(number uint32, test unix.SockFilter) []unix.SockFilter {
+// allowIfFirstArgument allows a call whose first argument passes a test, and refuses it with any other.
+func allowIfFirstArgument(number uint32, test unix.SockFilter) []unix.SockFilter {
 	return []unix.SockFilter{
 		{Code: equal, K: number, Jf: 4}, {Code: load, K: offsetFirstArgument},
 		test, {Code: answer, K: permitted}, {Code: answer, K: refuse},

@@ -19,6 +19,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/proof/mesh"
 	"lockstep.dev/lockstep/pkg/compile/proof/portable"
+	"lockstep.dev/lockstep/pkg/compile/proof/receivers"
 	"lockstep.dev/lockstep/pkg/compile/proof/references"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -147,6 +148,7 @@ func (j unitJob) compile(prepare func(Unit) error) compiledUnit {
 	objects, effects := j.patchedObjects(list)
 	j.server.Prove(objects, list)
 	access.PowerWithoutRoles(objects, list)
+	receivers.Prove(objects, list)
 	if !j.cluster.Bundled.V {
 		portable.Prove(objects, list)
 	}

@@ -70,7 +70,7 @@ func TestComment(t *testing.T) {
 			t.Run(string(kind)+"/"+name, func(t *testing.T) {
 				f := &fakeforge.Forge{}
 				for _, comment := range c.before {
-					f.Add(comment.Author, comment.Body)
+					f.AddComment(comment.Author, comment.Body)
 				}
 				client, _ := client(t, f, kind, c.token)
 				posted, err := client.Comment(t.Context(), marker, marker+" new")
@@ -117,7 +117,7 @@ func TestApplication(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &fakeforge.Forge{Trouble: c.trouble}
 			for _, comment := range c.before {
-				f.Add(comment.Author, comment.Body)
+				f.AddComment(comment.Author, comment.Body)
 			}
 			client, _ := client(t, f, forge.GitHub, "bot-token")
 			posted, err := client.Comment(t.Context(), marker, marker+" new")
@@ -297,7 +297,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 		lost = true
 		go func() { // when this request is over
-			f.Add(bot, marker+" new")
+			f.AddComment(bot, marker+" new")
 			close(made)
 		}()
 		w.WriteHeader(http.StatusBadGateway)

@@ -32,6 +32,7 @@ var kinds = map[string][]string{
 	"trainer.kubeflow.org/v1alpha1":   {"ClusterTrainingRuntime", "TrainingRuntime"},
 	"security.openshift.io/v1":        {"SecurityContextConstraints"},
 	"monitoring.coreos.com/v1":        {"PrometheusRule", "ServiceMonitor"},
+	"monitoring.coreos.com/v1alpha1":  {"AlertmanagerConfig"},
 	"kustomize.toolkit.fluxcd.io/v1":  {"Kustomization"},
 	"source.toolkit.fluxcd.io/v1":     {"GitRepository"},
 	"argoproj.io/v1alpha1":            {"AppProject", "Application"},

@@ -22,15 +22,15 @@ func Environment(dialect Dialect, network Network) []Variable {
 	}}
 	switch dialect {
 	case ORTE:
-		variables = append(variables, orteEnvironment()...)
+		variables = append(variables, orteVariables()...)
 	case PRRTE:
-		variables = append(variables, prrteEnvironment()...)
+		variables = append(variables, prrteVariables()...)
 	case Hydra:
-		variables = append(variables, hydraEnvironment()...)
+		variables = append(variables, hydraVariables()...)
 	case IntelHydra:
-		variables = append(variables, intelEnvironment()...)
+		variables = append(variables, intelVariables()...)
 	}
-	return append(variables, network.environment(dialect)...)
+	return append(variables, network.variables(dialect)...)
 }
 
 const refusedAtFirst = "policy engines learn of new pods late and refuse them at first; a daemon that cannot reach mpirun gives the job up at once, unless it has a delay in seconds after which it tries again, ten times"
@@ -38,7 +38,7 @@ const refusedAtFirst = "policy engines learn of new pods late and refuse them at
 // KeepFQDNVariable has ORTE keep the names of hosts as the hostfile has them.
 const KeepFQDNVariable = "OMPI_MCA_orte_keep_fqdn_hostnames"
 
-func orteEnvironment() []Variable {
+func orteVariables() []Variable {
 	return []Variable{
 		{"OMPI_MCA_orte_default_hostfile", HostfilePath, "the nodes of the job"},
 		{KeepFQDNVariable, "true", "ORTE would cut `w-0.svc` to `w-0`, which nobody can resolve"},
@@ -49,7 +49,7 @@ func orteEnvironment() []Variable {
 	}
 }
 
-func prrteEnvironment() []Variable {
+func prrteVariables() []Variable {
 	return []Variable{
 		{"PRTE_MCA_prte_default_hostfile", HostfilePath, "the nodes of the job; Open MPI 5 ignores every ORTE name silently"},
 		{"PRTE_MCA_plm_ssh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
@@ -59,7 +59,7 @@ func prrteEnvironment() []Variable {
 	}
 }
 
-func hydraEnvironment() []Variable {
+func hydraVariables() []Variable {
 	return []Variable{
 		{"HYDRA_HOST_FILE", HydraHostfilePath, "the nodes of the job in Hydra's own syntax, written by the agent"},
 		{"HYDRA_LAUNCHER", "ssh", "Hydra's name for a remote shell"},
@@ -67,7 +67,7 @@ func hydraEnvironment() []Variable {
 	}
 }
 
-func intelEnvironment() []Variable {
+func intelVariables() []Variable {
 	return []Variable{
 		{"I_MPI_HYDRA_HOST_FILE", HydraHostfilePath, "the nodes of the job in Hydra's own syntax, written by the agent"},
 		{"I_MPI_HYDRA_BOOTSTRAP", "ssh", "Hydra's name for a remote shell"},
@@ -87,10 +87,10 @@ var reserved = []string{
 	"I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC",
 }
 
-// ReservedVariable reports whether a variable carries the wiring of a job. Upstream reserves its four names of Open MPI 4
+// IsReservedVariable reports whether a variable carries the wiring of a job. Upstream reserves its four names of Open MPI 4
 // (kubeflow/trainer pkg/constants MPIReservedEnvNames), and those of Open MPI 5 that mean the same from the release on that sets them
 // (kubeflow/trainer#4029). The others follow from Environment.
-func ReservedVariable(name string) bool {
+func IsReservedVariable(name string) bool {
 	for _, r := range reserved {
 		if strings.EqualFold(r, name) {
 			return true

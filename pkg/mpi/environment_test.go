@@ -71,7 +71,7 @@ func TestReservedVariable(t *testing.T) {
 		"OMPI_MCA_btl_tcp_if_include":       false,
 		"NCCL_DEBUG":                        false,
 	} {
-		if got := ReservedVariable(name); got != want {
+		if got := IsReservedVariable(name); got != want {
 			t.Errorf("ReservedVariable(%q) = %t, want %t", name, got, want)
 		}
 	}

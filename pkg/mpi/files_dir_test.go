@@ -8,12 +8,12 @@ import (
 // TestAskedCommand: what runs a command where its files are can be told from the command.
 func TestAskedCommand(t *testing.T) {
 	asked := []string{"sh", "run.sh"}
-	for _, command := range [][]string{asked, InFilesDir(asked)} {
-		if got := AskedCommand(command); !slices.Equal(got, asked) {
+	for _, command := range [][]string{asked, WrapInFilesDir(asked)} {
+		if got := UnwrapFilesDir(command); !slices.Equal(got, asked) {
 			t.Errorf("%q: %q", command, got)
 		}
 	}
-	if alone := InFilesDir(nil); !slices.Equal(AskedCommand(alone), alone) {
+	if alone := WrapInFilesDir(nil); !slices.Equal(UnwrapFilesDir(alone), alone) {
 		t.Error("no command is left")
 	}
 }

@@ -78,20 +78,20 @@ const (
 	maxFailureText = 512
 )
 
-// Bounded returns the result with no more failures, and no longer texts, than anybody reads.
-func (r GateResult) Bounded() GateResult {
+// WithinBounds returns the result with no more failures, and no longer texts, than anybody reads.
+func (r GateResult) WithinBounds() GateResult {
 	if more := len(r.Failures) - maxFailures; more > 0 {
 		r.More += more
 	}
 	r.Failures = slices.Clone(r.Failures[:min(len(r.Failures), maxFailures)])
 	for i, f := range r.Failures {
-		r.Failures[i] = NodeFailure{short(f.Name), short(f.Address), short(f.Error)}
+		r.Failures[i] = NodeFailure{clipFailureText(f.Name), clipFailureText(f.Address), clipFailureText(f.Error)}
 	}
 	return r
 }
 
-// short clones, so that nothing keeps the long text in memory, and leaves out a character that it would cut.
-func short(text string) string {
+// clipFailureText clones, so that nothing keeps the long text in memory, and leaves out a character that it would cut.
+func clipFailureText(text string) string {
 	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), maxFailureText)], ""))
 }
 

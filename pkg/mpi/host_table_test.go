@@ -15,7 +15,7 @@ func TestGateResultIsBounded(t *testing.T) {
 		result.Failures = append(result.Failures, NodeFailure{Name: long, Address: long, Error: long})
 	}
 	for range 2 { // the agent bounds what it says, and the controller what it hears
-		result = result.Bounded()
+		result = result.WithinBounds()
 	}
 	if name := result.Failures[0].Name; !utf8.ValidString(name) {
 		t.Errorf("a character is cut: %q", name)

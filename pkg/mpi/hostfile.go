@@ -16,9 +16,9 @@ type Host struct {
 	Slots int32
 }
 
-// Hostfile returns the hosts of a job in rank order.
-func Hostfile(trainJob string, world World) []Host {
-	names := world.Hosts(trainJob)
+// HostsOf returns the hosts of a job in rank order.
+func HostsOf(trainJob string, world World) []Host {
+	names := world.HostNames(trainJob)
 	hosts := make([]Host, len(names))
 	for i, name := range names {
 		hosts[i] = Host{Name: name, Slots: world.SlotsPerNode}

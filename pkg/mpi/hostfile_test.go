@@ -8,7 +8,7 @@ import (
 )
 
 func TestFormatHostfile(t *testing.T) {
-	hosts := Hostfile("job", World{Nodes: 2, SlotsPerNode: 4})
+	hosts := HostsOf("job", World{Nodes: 2, SlotsPerNode: 4})
 	want := map[Dialect]string{
 		ORTE:       "job-node-0-0.job slots=4\njob-node-0-1.job slots=4\n",
 		PRRTE:      "job-node-0-0.job slots=4\njob-node-0-1.job slots=4\n",

@@ -38,7 +38,7 @@ const (
 // DialectOf returns the dialect of an implementation in a version such as "4", "5.0" or "5.0.7". Only the major number
 // is read. It fails for an unknown implementation, a version that does not start with a number, and Open MPI before 4.
 func DialectOf(implementation Implementation, version string) (Dialect, error) {
-	major, err := majorOf(version)
+	major, err := majorVersion(version)
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +57,7 @@ func DialectOf(implementation Implementation, version string) (Dialect, error) {
 	return "", fmt.Errorf("unknown MPI implementation `%s`: allowed are %v", implementation, Implementations())
 }
 
-func majorOf(version string) (int, error) {
+func majorVersion(version string) (int, error) {
 	first, _, _ := strings.Cut(version, ".")
 	major, err := strconv.Atoi(first)
 	if err != nil || major < 0 {

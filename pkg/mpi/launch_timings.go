@@ -49,8 +49,8 @@ func SpreadOf(values []float64) *Spread {
 		return nil
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return &Spread{Min: Seconds(sorted[0]), Median: Seconds(sorted[len(sorted)/2]), Max: Seconds(sorted[len(sorted)-1])}
+	return &Spread{Min: RoundSeconds(sorted[0]), Median: RoundSeconds(sorted[len(sorted)/2]), Max: RoundSeconds(sorted[len(sorted)-1])}
 }
 
-// Seconds rounds a time in seconds to 0.1 ms: more digits say nothing and take the place of words in a verdict.
-func Seconds(value float64) float64 { return math.Round(value*1e4) / 1e4 }
+// RoundSeconds rounds a time in seconds to 0.1 ms: more digits say nothing and take the place of words in a verdict.
+func RoundSeconds(value float64) float64 { return math.Round(value*1e4) / 1e4 }

@@ -46,15 +46,15 @@ type Progress struct {
 	// Daemons is how many of the processes belong to the launch: daemons and the shells that started them.
 	Daemons int `json:"daemons,omitempty"`
 	// Unanswered holds the TCP connections of the pod that nobody answers, those tried most often first.
-	Unanswered []Unanswered `json:"unanswered,omitempty"`
+	Unanswered []UnansweredConnection `json:"unanswered,omitempty"`
 	// Evidence says what the ranks are doing, the lowest rank first, at most MaxEvidence of them.
-	Evidence []Stuck `json:"evidence,omitempty"`
+	Evidence []StuckProcess `json:"evidence,omitempty"`
 	// Stranded holds the proxies of Hydra that have all ranks that they started, all of which have waited in PMI for a while.
-	Stranded []Stranded `json:"stranded,omitempty"`
+	Stranded []StrandedProxy `json:"stranded,omitempty"`
 }
 
-// Stranded is a proxy of Hydra whose ranks all wait.
-type Stranded struct {
+// StrandedProxy is a proxy of Hydra whose ranks all wait.
+type StrandedProxy struct {
 	// Launch is the address at which its mpiexec listens, which is the same for all proxies of a launch.
 	Launch string `json:"launch"`
 	// World is how many ranks the launch has, Ranks the numbers of those of the proxy, in order.
@@ -62,8 +62,8 @@ type Stranded struct {
 	Ranks []int `json:"ranks"`
 }
 
-// Unanswered is a TCP connection without an answer.
-type Unanswered struct {
+// UnansweredConnection is a TCP connection without an answer.
+type UnansweredConnection struct {
 	// To is an IP address and a port, such as `10.244.1.5:36859` or `[fd00::2]:8080`.
 	To string `json:"to"`
 	// Retries is how often the kernel has asked again.
@@ -73,8 +73,8 @@ type Unanswered struct {
 // MaxEvidence bounds what a node says about its processes.
 const MaxEvidence = 64
 
-// Stuck is what a process is doing, as far as the kernel tells those who may ask.
-type Stuck struct {
+// StuckProcess is what a process is doing, as far as the kernel tells those who may ask.
+type StuckProcess struct {
 	// Rank is the number of the rank in the world, -1 for a process that is not a rank.
 	Rank int `json:"rank"`
 	PID  int `json:"pid"`

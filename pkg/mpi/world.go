@@ -39,9 +39,9 @@ func (w World) NodePods() int32 {
 // Pods returns the number of all pods, the launcher included.
 func (w World) Pods() int32 { return w.NodePods() + 1 }
 
-// Hosts returns the names of the nodes in rank order, as JobSet gives them to pods: `<job>-<replicated job>-0-<index>`
+// HostNames returns the names of the nodes in rank order, as JobSet gives them to pods: `<job>-<replicated job>-0-<index>`
 // under the subdomain of the job.
-func (w World) Hosts(trainJob string) []string {
+func (w World) HostNames(trainJob string) []string {
 	hosts := make([]string, 0, w.Nodes)
 	if w.LauncherRunsRanks {
 		hosts = append(hosts, HostName(trainJob, LauncherJob, 0))

@@ -34,7 +34,7 @@ func TestWorld(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := want{tc.world.Ranks(), tc.world.NodePods(), tc.world.Pods(), tc.world.Hosts("job")}
+			got := want{tc.world.Ranks(), tc.world.NodePods(), tc.world.Pods(), tc.world.HostNames("job")}
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

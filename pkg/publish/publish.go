@@ -30,5 +30,5 @@ type Tree struct {
 	Folder string
 }
 
-// At returns where a file lies in what is published.
-func (t *Tree) At(file emit.File) string { return path.Join(t.Folder, file.Path) }
+// PublishedPath returns where a file lies in what is published.
+func (t *Tree) PublishedPath(file emit.File) string { return path.Join(t.Folder, file.Path) }

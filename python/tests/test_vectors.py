@@ -29,7 +29,7 @@ def seen(vector: dict[str, Any]) -> Job:
     runtime = objects["runtime"]
     name = objects["trainJob"]["spec"]["runtimeRef"]["name"]
     if runtime:
-        runtime = {"metadata": {"name": name, "labels": runtime["labels"]}, "spec": runtime["spec"]}
+        runtime = {"metadata": {"name": name, "labels": runtime["labels"], "annotations": runtime["annotations"]}, "spec": runtime["spec"]}
     return _view.job(
         Objects(
             now=parsed(vector["now"]) or now(),
@@ -61,6 +61,7 @@ def test_a_state_is_shown_as_everywhere(vector: dict[str, Any]) -> None:
         "cause": cause(job.cause),
         "message": job.message,
         "queue": queue,
+        "logsURL": job.logs_url,
         "columns": job.columns(parsed(vector["now"])),
     }
     assert shown == want

@@ -33,7 +33,7 @@ func scene(ctx context.Context, since time.Time) string {
 	list(ctx, &b, jobs)
 	for _, j := range jobs.Items {
 		fmt.Fprintf(&b, "TrainJob %s/%s of %s\n", j.Namespace, j.Name, clock(j.CreationTimestamp))
-		conditions(&b, status.Conditions(&j))
+		conditions(&b, status.AllConditions(&j))
 		sets, pods, events := &jobset.JobSetList{}, &corev1.PodList{}, &eventsv1.EventList{}
 		list(ctx, &b, sets, client.InNamespace(j.Namespace))
 		list(ctx, &b, pods, client.InNamespace(j.Namespace))

@@ -101,7 +101,7 @@ func condition(ctx context.Context, user testjob.User, object *trainer.TrainJob,
 		if err := user.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
 			return false
 		}
-		return meta.IsStatusConditionTrue(status.Conditions(current), name)
+		return meta.IsStatusConditionTrue(status.AllConditions(current), name)
 	}
 }
 
@@ -112,7 +112,7 @@ func said(ctx context.Context, object *trainer.TrainJob, name string) func() str
 		if err := admin.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
 			return ""
 		}
-		if c := meta.FindStatusCondition(status.Conditions(current), name); c != nil {
+		if c := meta.FindStatusCondition(status.AllConditions(current), name); c != nil {
 			return c.Message
 		}
 		return ""

@@ -76,7 +76,7 @@ func (c *counted) expectInOrder() {
 }
 
 // follow reads the logs of a job until it is over.
-func (c *counted) follow(ctx context.Context, from podlogs.Job) <-chan error {
+func (c *counted) follow(ctx context.Context, from podlogs.JobLogs) <-chan error {
 	ended := make(chan error, 1)
 	go func() {
 		_, err := logs.Run(ctx, from, logs.Options{Follow: true}, c.take)
@@ -140,7 +140,7 @@ var _ = Describe("The logs of a job", func() {
 		got := &counted{numbers: map[string][]int{}}
 		following, cancel := context.WithCancel(ctx)
 		defer cancel()
-		ended := got.follow(following, podlogs.Job{Namespace: object.Namespace, Name: object.Name, Reader: editor.Client, Core: editor.Logs.CoreV1()})
+		ended := got.follow(following, podlogs.JobLogs{Namespace: object.Namespace, Name: object.Name, Reader: editor.Client, Core: editor.Logs.CoreV1()})
 		Eventually(got.most).Should(BeNumerically(">", last/10))
 		evict(ctx, worker(ctx, object))
 		Eventually(func() bool {
@@ -175,7 +175,7 @@ var _ = Describe("The logs of a job", func() {
 			Expect(err).NotTo(HaveOccurred())
 			core, err := kubernetes.NewForConfig(config)
 			Expect(err).NotTo(HaveOccurred())
-			ended := got.follow(ctx, podlogs.Job{Namespace: j.Namespace, Name: j.Name, Reader: reader, Core: core.CoreV1()})
+			ended := got.follow(ctx, podlogs.JobLogs{Namespace: j.Namespace, Name: j.Name, Reader: reader, Core: core.CoreV1()})
 			Eventually(got.most).Should(BeNumerically(">", last/4))
 			fault(ctx, line, podsOf(ctx, object))
 			Eventually(condition(ctx, admin, object, ends)).WithTimeout(3 * time.Minute).Should(BeTrue())

@@ -218,7 +218,7 @@ func expectOneStory(ctx SpecContext, kubectl mpiCommand, name string, reason mpi
 	key := client.ObjectKey{Namespace: tenant, Name: name}
 	object := &trainer.TrainJob{}
 	Expect(editor.Client.Get(ctx, key, object)).To(Succeed())
-	failed := meta.FindStatusCondition(status.Conditions(object), trainer.TrainJobFailed)
+	failed := meta.FindStatusCondition(status.AllConditions(object), trainer.TrainJobFailed)
 	Expect(failed).NotTo(BeNil())
 	Expect(failed.Reason).To(Equal(string(reason)))
 
@@ -235,7 +235,7 @@ func expectOneStory(ctx SpecContext, kubectl mpiCommand, name string, reason mpi
 		Expect(json.Unmarshal([]byte(out), &shown)).To(Succeed(), command)
 		Expect([]string{shown.Cause.Reason, shown.Cause.Text}).To(Equal([]string{failed.Reason, failed.Message}), command)
 	}
-	parts := diagnose.Parse(reason, failed.Message)
+	parts := diagnose.ParseCause(reason, failed.Message)
 	for _, command := range []string{"why", "describe"} {
 		out, _ := kubectl.run(0, command, name)
 		Expect(out).To(And(ContainSubstring(failed.Reason+": "+parts.Message+"\n"), ContainSubstring("What to do: "+parts.Remedy+"\n")), command)

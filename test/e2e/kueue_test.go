@@ -172,7 +172,7 @@ func submit(ctx SpecContext, user testjob.User, object *trainer.TrainJob) *train
 	DeferCleanup(func(ctx SpecContext) {
 		if CurrentSpecReport().Failed() {
 			_ = admin.Client.Get(ctx, client.ObjectKeyFromObject(object), object)
-			fmt.Fprintf(GinkgoWriter, "%s: suspend %v, conditions %+v\n", object.Name, ptr.Deref(object.Spec.Suspend, false), status.Conditions(object))
+			fmt.Fprintf(GinkgoWriter, "%s: suspend %v, conditions %+v\n", object.Name, ptr.Deref(object.Spec.Suspend, false), status.AllConditions(object))
 		}
 	})
 	return object

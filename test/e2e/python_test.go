@@ -175,7 +175,7 @@ var _ = Describe("The Python package", func() {
 		Expect(json.Unmarshal([]byte(run("-c", failing)), &told)).To(Succeed())
 		var failed trainer.TrainJob
 		Expect(admin.Client.Get(ctx, types.NamespacedName{Namespace: tenant, Name: told.Name}, &failed)).To(Succeed())
-		conditions := status.Conditions(&failed)
+		conditions := status.AllConditions(&failed)
 		condition := meta.FindStatusCondition(conditions, mpijob.Diagnosed) // a companion's
 		if condition == nil {
 			condition = meta.FindStatusCondition(conditions, trainer.TrainJobFailed)
@@ -217,7 +217,7 @@ var _ = Describe("The Python package", func() {
 		reasons := map[string]int{}
 		for name, said := range told {
 			Expect(said.Error).To(BeEmpty(), name)
-			Expect(status.Conditions(&said.TrainJob)).To(ContainElement(And(HaveField("Reason", said.Reason), HaveField("Message", said.Text))), name)
+			Expect(status.AllConditions(&said.TrainJob)).To(ContainElement(And(HaveField("Reason", said.Reason), HaveField("Message", said.Text))), name)
 			reasons[said.Reason]++
 		}
 		fmt.Fprintln(lines, "faults that were told, by reason:", reasons)

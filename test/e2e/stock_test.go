@@ -312,5 +312,5 @@ func conditionOf(ctx context.Context, j testjob.Job, name string) *metav1.Condit
 	if err := admin.Client.Get(ctx, keyOf(j.TrainJob()), current); err != nil {
 		return nil
 	}
-	return meta.FindStatusCondition(status.Conditions(current), name)
+	return meta.FindStatusCondition(status.AllConditions(current), name)
 }

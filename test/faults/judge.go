@@ -110,7 +110,7 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 		}
 	}
 	var told seen
-	for _, c := range status.Conditions(job) {
+	for _, c := range status.AllConditions(job) {
 		s := seen{condition: c.Type, reason: c.Reason, message: c.Message}
 		switch {
 		case c.Type == trainer.TrainJobFailed || c.Type == trainer.TrainJobComplete || c.Type == trainer.TrainJobSuspended:

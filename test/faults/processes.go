@@ -50,7 +50,7 @@ func killRank(ctx context.Context, t *attempt) (func(context.Context) error, err
 	if err != nil {
 		return nil, err
 	}
-	rank, found := proc.Rank(os.DirFS("/proc"), ranks[0].pid, nil)
+	rank, found := proc.RankOfProcess(os.DirFS("/proc"), ranks[0].pid, nil)
 	if !found {
 		return nil, fmt.Errorf("process %d of pod %s is no rank", ranks[0].pid, pod.Name)
 	}

@@ -153,7 +153,7 @@ func ends(ctx SpecContext, job *trainer.TrainJob) func() string {
 		if admin.Client.Get(ctx, client.ObjectKeyFromObject(job), now) != nil {
 			return ""
 		}
-		for _, c := range status.Conditions(now) {
+		for _, c := range status.AllConditions(now) {
 			if c.Status == metav1.ConditionTrue && (c.Type == trainer.TrainJobComplete || c.Type == trainer.TrainJobFailed) {
 				return c.Type
 			}

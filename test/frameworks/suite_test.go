@@ -62,7 +62,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	tools, err := platform.DefaultTools(GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
 	root = tools.Root
-	tools.Needs = []string{"mpi-agent", "mpi-controller", "openmpi4", "openmpi5", "mpich", "intelmpi", "torch"}
+	tools.Needs = []string{"mpi-agent", "mpi-controller", "openmpi4", "openmpi5", "mpich", "intelmpi", "torch", "horovod", "horovod-tensorflow"}
 	build := exec.CommandContext(ctx, tools.Images, append([]string{"build", "-o", "json"}, tools.Needs...)...)
 	build.Dir, build.Stderr = root, GinkgoWriter
 	made, err := build.Output()
@@ -75,7 +75,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster, err = platform.Up(ctx, tools, machines, platform.NewProgress(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return cluster.Close(context.Background()) })
-	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
+	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "horovod-tensorflow-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
 	admin, err = cluster.Admin()
 	Expect(err).NotTo(HaveOccurred())
 	editor, err = cluster.Editor(tenant)
@@ -95,6 +95,9 @@ func run(ctx SpecContext, limit time.Duration, job testjob.Job) (testjob.Result,
 	Eventually(func() error {
 		return editor.Client.Create(ctx, job.TrainJob(), client.DryRunAll)
 	}).Should(Succeed())
+	DeferCleanup(func(ctx SpecContext) error { // also after Ctrl-C, on a cluster that stays
+		return client.IgnoreNotFound(admin.Client.Delete(ctx, job.TrainJob()))
+	})
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end within %s", limit))
 	defer cancel()
 	var log bytes.Buffer

@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/mixin"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -43,7 +44,44 @@ var _ = Describe("The alerts", ofTheCompiler, func() {
 		out, err := exec.CommandContext(ctx, prometheusProgram("promtool"), append([]string{"test", "rules"}, tests...)...).CombinedOutput()
 		Expect(err).NotTo(HaveOccurred(), "%s", out)
 	})
+
+	It("lead to the logs of a failed job, where the cluster says where they are", func(ctx SpecContext) {
+		folder := GinkgoT().TempDir()
+		for _, object := range decodeFiles(compiledBase("\n  monitoring: {namespace: monitoring}\n  logs: https://logs.example.com/{namespace}?q=%22{job}%22&from={from}&to={to}\n", nil)) {
+			if object.GetKind() == "PrometheusRule" {
+				rules, err := yaml.Marshal(object.Object["spec"])
+				Expect(err).NotTo(HaveOccurred())
+				Expect(os.WriteFile(filepath.Join(folder, object.GetName()+".yaml"), rules, 0o600)).To(Succeed())
+			}
+		}
+		test := filepath.Join(folder, "test.yaml")
+		Expect(os.WriteFile(test, []byte(failedAtDayTwo), 0o600)).To(Succeed())
+		out, err := exec.CommandContext(ctx, prometheusProgram("promtool"), "test", "rules", test).CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), "%s", out)
+	})
 })
+
+// failedAtDayTwo is a job that failed two days after the beginning of time.
+const failedAtDayTwo = `
+rule_files: [lockstep-trainjobs.yaml]
+evaluation_interval: 1m
+tests:
+- interval: 1h
+  input_series:
+  - {series: 'mpi_trainjob_status{namespace="team",trainjob="lost",phase="Failed",reason="OOMKilled",class="application"}', values: _x48 1x4}
+  - {series: 'mpi_trainjob_phase_start_time_seconds{namespace="team",trainjob="lost"}', values: _x48 172800x4}
+  - {series: 'mpi_trainjob_phase_start_time_seconds{namespace="team",trainjob="other"}', values: 7x60}
+  alert_rule_test:
+  - alertname: TrainJobMPIFailed
+    eval_time: 48h1m
+    exp_alerts:
+    - exp_labels: {severity: warning, namespace: team, trainjob: lost, reason: OOMKilled, class: application}
+      exp_annotations:
+        summary: TrainJob team/lost failed with OOMKilled.
+        description: "The failure is one of the application. What happened, where, and what to do stands in the job itself: kubectl mpi why lost -n team"
+        runbook_url: https://lockstep.dev/failures/OOMKilled
+        logs_url: https://logs.example.com/team?q=%22lost%22&from=86400000&to=172860000
+`
 
 var _ = Describe("An alert", func() {
 	const metrics = "127.0.0.1:19445"
@@ -72,7 +110,7 @@ var _ = Describe("An alert", func() {
 		AddReportEntry("from the creation of a job that cannot be to the alert", time.Since(asked).Round(100*time.Millisecond).String())
 		Expect(alert.Labels).To(And(HaveKeyWithValue("alertname", "TrainJobMPIFailed"),
 			HaveKeyWithValue("trainjob", "refused"), HaveKeyWithValue("reason", string(diagnose.InvalidWorld)), HaveKeyWithValue("class", "request")))
-		Expect(alert.Annotations["runbook_url"]).To(Equal(diagnose.Page(diagnose.InvalidWorld)))
+		Expect(alert.Annotations["runbook_url"]).To(Equal(diagnose.PageURL(diagnose.InvalidWorld)))
 		Expect(queried(ctx, server, fmt.Sprintf(`ALERTS{alertname!="TrainJobMPIFailed", namespace=%q}`, namespace))()).To(BeEmpty(), "no other alert")
 
 		for _, query := range dashboardQueries() {

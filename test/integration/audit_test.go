@@ -113,7 +113,7 @@ var _ = Describe("kubectl mpi audit", func() {
 		defer func() { _ = file.Close() }()
 		var history jobsaudit.History
 		var got []string
-		for event, err := range jobsaudit.Read(file) {
+		for event, err := range jobsaudit.ReadEvents(file) {
 			Expect(err).NotTo(HaveOccurred())
 			for _, step := range history.Add(event) {
 				if step.Namespace == namespace {

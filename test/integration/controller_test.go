@@ -60,7 +60,7 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(admin.Get(ctx, in(namespace, "demo-mpi-ssh-auth"), secret)).To(Succeed())
 		Expect(secret.Type).To(Equal(corev1.SecretTypeSSHAuth))
 		Expect(*secret.Immutable).To(BeTrue())
-		_, err := identity.Parse(secret.Data["ssh-privatekey"])
+		_, err := identity.ParseKey(secret.Data["ssh-privatekey"])
 		Expect(err).NotTo(HaveOccurred())
 
 		hostfile := &corev1.ConfigMap{}
@@ -337,7 +337,7 @@ var _ = Describe("The controller", Ordered, func() {
 			Type: corev1.EventTypeWarning, Reason: "JobCreationFailed", Message: `jobs "denied-node-0" is forbidden: exceeded quota`,
 		})).To(Succeed())
 		Eventually(reason(ctx, trainJob, job.PodsReady)).Should(Equal(string(diagnose.QuotaExceeded)))
-		Expect(meta.FindStatusCondition(status.Conditions(trainJob), job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
+		Expect(meta.FindStatusCondition(status.AllConditions(trainJob), job.PodsReady).Message).To(ContainSubstring("exceeded quota"))
 	})
 
 	It("says what the API server does not let it create, once, and goes on when it may", func(ctx SpecContext) {
@@ -351,7 +351,7 @@ var _ = Describe("The controller", Ordered, func() {
 		Expect(admin.Status().Update(ctx, quota)).To(Succeed())
 		trainJob := create(ctx, trainJobNamed(namespace, "poor"))
 		Eventually(reason(ctx, trainJob, job.Created)).Should(Equal(string(diagnose.CreationFailed)))
-		Expect(meta.FindStatusCondition(status.Conditions(trainJob), job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
+		Expect(meta.FindStatusCondition(status.AllConditions(trainJob), job.Created).Message).To(ContainSubstring("exceeded quota: nothing"))
 		before := versions(ctx, trainJob)
 		Expect(before).NotTo(HaveKey("JobSet poor"))
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(Equal(before))
@@ -603,7 +603,7 @@ func agentOf(ctx context.Context, trainJob *trainer.TrainJob) agentServer {
 	GinkgoHelper()
 	secret := &corev1.Secret{}
 	Expect(admin.Get(ctx, in(trainJob.Namespace, mpi.SSHAuthSecretName(trainJob.Name)), secret)).To(Succeed())
-	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	Expect(err).NotTo(HaveOccurred())
 	agent := agentServer{ip: "127.0.0.8", tables: make(chan mpi.HostTable, 1)}
 	listener, err := net.Listen("tcp", net.JoinHostPort(agent.ip, strconv.Itoa(mpi.AgentPort)))

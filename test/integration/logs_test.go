@@ -154,7 +154,7 @@ func jobsOf(person, namespace string) (names []string) {
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = file.Close() }()
 	var history jobsaudit.History
-	for event, err := range jobsaudit.Read(file) {
+	for event, err := range jobsaudit.ReadEvents(file) {
 		Expect(err).NotTo(HaveOccurred())
 		for _, step := range history.Add(event) {
 			if step.Namespace == namespace && step.By == person && step.What == jobsaudit.Created {

@@ -63,7 +63,7 @@ var _ = Describe("Somebody", Ordered, ContinueOnFailure, func() {
 		Expect(admin.Delete(ctx, js, client.PropagationPolicy(how))).To(Succeed())
 		Eventually(reason(ctx, trainJob, trainer.TrainJobFailed)).Should(Equal(string(diagnose.JobSetDeleted)))
 		Expect(message(trainJob, trainer.TrainJobFailed)).To(ContainSubstring("create the TrainJob again"))
-		Expect(meta.IsStatusConditionTrue(status.Conditions(trainJob), job.Restarting)).To(BeFalse())
+		Expect(meta.IsStatusConditionTrue(status.AllConditions(trainJob), job.Restarting)).To(BeFalse())
 		Consistently(uid(ctx, &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bereft"}})).WithTimeout(silence).
 			Should(BeElementOf(types.UID(""), js.UID), "it is not made again")
 		Expect(uid(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "bereft-mpi-ssh-auth"}})()).To(BeEmpty(), "its key is gone")

@@ -49,7 +49,7 @@ func TestMPIOperator(t *testing.T) {
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	example = filepath.Join(corpus.Module(GinkgoTB()), "examples", "v2beta1", "pi")
+	example = filepath.Join(corpus.ModuleFolder(GinkgoTB()), "examples", "v2beta1", "pi")
 	var err error
 	tools, err = platform.DefaultTools(GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())

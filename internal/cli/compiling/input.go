@@ -30,8 +30,8 @@ type Input struct {
 // maxWorkers is more than any machine has processors for. Each worker may need a thread while it reads, and a system has few thousands.
 const maxWorkers = 1024
 
-// Register adds the flags that say what is compiled.
-func (f *Input) Register(cmd *cobra.Command) {
+// RegisterFlags adds the flags that say what is compiled.
+func (f *Input) RegisterFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Root, "root", ".", "folder with catalog/, tenants/ and overlays/")
 	flags.StringVar(&f.Cluster, "cluster", "", "compile this cluster only")
@@ -40,7 +40,7 @@ func (f *Input) Register(cmd *cobra.Command) {
 
 // completeClusters offers the names of the clusters that the specs below --root have.
 func (f *Input) completeClusters(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	root, err := f.Open()
+	root, err := f.OpenRoot()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
@@ -63,8 +63,8 @@ func (f *Input) Validate() error {
 	return requireSchemas()
 }
 
-// Limit keeps the whole process, its collector included, to as many processors as there are workers, and to those that the machine has.
-func (f *Input) Limit() {
+// LimitProcessors keeps the whole process, its collector included, to as many processors as there are workers, and to those that the machine has.
+func (f *Input) LimitProcessors() {
 	if f.Workers > 0 {
 		runtime.GOMAXPROCS(min(f.Workers, runtime.NumCPU()))
 	}
@@ -72,12 +72,12 @@ func (f *Input) Limit() {
 
 // Options say what to compile, and that dates are judged by today's, everywhere the same.
 func (f *Input) Options() compile.Options {
-	return compile.Options{Cluster: f.Cluster, Today: time.Now().UTC().Format(time.DateOnly), Workers: cmp.Or(f.Workers, runtime.GOMAXPROCS(0)), Jsonnet: sandbox.Evaluator(), Charts: sandbox.Charts()}
+	return compile.Options{Cluster: f.Cluster, Today: time.Now().UTC().Format(time.DateOnly), Workers: cmp.Or(f.Workers, runtime.GOMAXPROCS(0)), Jsonnet: sandbox.JsonnetEvaluator(), Charts: sandbox.ChartRenderer()}
 }
 
-// Open opens the root. Nothing outside of it can be read, not even through symbolic links: the specs of a change that nobody has
+// OpenRoot opens the root. Nothing outside of it can be read, not even through symbolic links: the specs of a change that nobody has
 // reviewed yet must not show files of the machine that compiles them. A path that is not a folder is a mistake on the command line.
-func (f *Input) Open() (*os.Root, error) {
+func (f *Input) OpenRoot() (*os.Root, error) {
 	info, err := os.Stat(f.Root)
 	if err != nil {
 		return nil, fmt.Errorf("open --root `%s`: %w", f.Root, source.Reason(err))
@@ -92,11 +92,11 @@ func (f *Input) Open() (*os.Root, error) {
 	return root, nil
 }
 
-// Locate returns the path of a file below Root for services that know the checkout, not --root: relative to where the command runs, which
+// PathInCheckout returns the path of a file below Root for services that know the checkout, not --root: relative to where the command runs, which
 // is the root of the checkout in a pipeline.
-func (f *Input) Locate(name string) string { return path.Join(filepath.ToSlash(f.Root), name) }
+func (f *Input) PathInCheckout(name string) string { return path.Join(filepath.ToSlash(f.Root), name) }
 
-// URI returns a path that Locate has returned as a URI reference.
+// URI returns a path that PathInCheckout has returned as a URI reference.
 func URI(located string) string {
 	if path.IsAbs(located) {
 		return (&url.URL{Scheme: "file", Path: located}).String()

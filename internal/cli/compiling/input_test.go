@@ -9,7 +9,7 @@ import (
 func TestLimit(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
-	if (&Input{Workers: maxWorkers}).Limit(); runtime.GOMAXPROCS(0) > runtime.NumCPU() {
+	if (&Input{Workers: maxWorkers}).LimitProcessors(); runtime.GOMAXPROCS(0) > runtime.NumCPU() {
 		t.Errorf("%d threads for %d processors", runtime.GOMAXPROCS(0), runtime.NumCPU())
 	}
 }

@@ -13,7 +13,7 @@ import (
 func variablesNotReserved(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
 		for _, v := range append(append([]plan.Variable(nil), r.Profile.Env...), r.Env...) {
-			if mpi.ReservedVariable(v.Name.V) {
+			if mpi.IsReservedVariable(v.Name.V) {
 				list.Errorf(diag.ReservedVariable, v.Name.At, "the variable `%s` carries the wiring of a job", v.Name.V).
 					Helpf("remove it: the runtime sets what its MPI implementation needs")
 			}
@@ -65,7 +65,7 @@ func variablesAreOfRuntimeMPI(c *plan.Cluster, list *diag.List) {
 		}
 		for _, v := range r.Env {
 			for _, reader := range readers {
-				if strings.HasPrefix(v.Name.V, reader.prefix) && !slices.Contains(reader.dialects, dialect) && !mpi.ReservedVariable(v.Name.V) {
+				if strings.HasPrefix(v.Name.V, reader.prefix) && !slices.Contains(reader.dialects, dialect) && !mpi.IsReservedVariable(v.Name.V) {
 					list.Warnf(diag.VariableNotRead, v.Name.At, "%s %s does not read `%s`", r.Implementation.V, r.Version.V, v.Name.V).
 						Also(r.Implementation.At, "the runtime has this MPI").
 						Helpf("remove it, or set what this MPI reads in its place")

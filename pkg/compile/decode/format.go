@@ -24,9 +24,11 @@ var formats = map[string]struct {
 	"date":         {isDate, "a day such as `2027-03-31`"},
 	"device":       {isNetworkDevice, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
 	"duration":     {isDuration, "a length of time such as `90s`, `15m` or `72h`, longer than nothing"},
+	"email":        {isEmail, "an address such as `ml-oncall@example.com`, without a name and brackets"},
 	"git-url":      {isGitURL, "the URL of a git repository such as `https://git.example.com/platform.git`, without credentials"},
 	"https-url":    {isHTTPSURL, "a URL such as `https://s3.example.com`, without credentials, query and fragment"},
 	"image-prefix": {isImagePrefix, "the beginning of an image reference up to a `/`, such as `registry.example.com/team`"},
+	"logs-url":     {isLogsURL, "a URL such as `https://grafana.example.com/explore?job={job}&in={namespace}`, with https, both names, and no braces but those of `{from}` and `{to}`"},
 	"mount-path":   {isMountPath, "an absolute path below `/`, such as `/data`, without `..` and `:`"},
 	"namespace-pattern": {
 		func(s string) bool {
@@ -35,7 +37,11 @@ var formats = map[string]struct {
 		"the name of a namespace, or the beginning of names with `*` behind it, such as `gpu-*`",
 	},
 	"network": {isNetworkAttachment, "a Multus network as `namespace/name`"},
-	"sha256":  {isSHA256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
+	"secret-key": {
+		func(s string) bool { return len(validation.IsConfigMapKey(s)) == 0 },
+		"a key of a Secret: at most 253 of letters, digits, `-`, `_` and `.`",
+	},
+	"sha256": {isSHA256, "a digest: `sha256:` and 64 of 0-9 and a-f"},
 	"dns-name": {
 		func(s string) bool { return isDNSLabel(s) || len(validation.IsDNS1123Subdomain(s)) == 0 },
 		"at most 253 of a-z, 0-9, `-` and `.`, each part beginning and ending with a letter or digit",

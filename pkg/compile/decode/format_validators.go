@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"net/mail"
 	"net/url"
 	"path"
 	"strings"
@@ -32,6 +33,12 @@ func isDuration(s string) bool {
 	return err == nil && d > 0 && d%time.Second == 0
 }
 
+// isEmail takes an address that Alertmanager reads as one, and no other way: it fills in what stands in braces, and splits at commas.
+func isEmail(s string) bool {
+	address, err := mail.ParseAddress(s)
+	return err == nil && address.Name == "" && address.Address == s && !strings.ContainsAny(s, "{}\"")
+}
+
 func isGitURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || len(u.Path) < 2 || u.RawQuery != "" || u.Fragment != "" {
@@ -45,6 +52,14 @@ func isGitURL(s string) bool {
 func isHTTPSURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// isLogsURL takes a URL that becomes one when names and numbers are put in place of what stands in braces. They are no part of the host.
+func isLogsURL(s string) bool {
+	filled := strings.NewReplacer("{namespace}", "x", "{job}", "x", "{from}", "1", "{to}", "1").Replace(s)
+	u, err := url.Parse(filled)
+	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && strings.HasPrefix(s, "https://"+u.Host) &&
+		hasOnly(filled, letters+digitChars+"-._~:/?#[]@!$&'()*+,;=%") && strings.Contains(s, "{namespace}") && strings.Contains(s, "{job}")
 }
 
 // isImagePrefix is an image reference without tag and digest.

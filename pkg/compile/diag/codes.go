@@ -377,6 +377,15 @@ const (
 
 	// NoSuchMachines is a label of machines by which no machine for jobs is found, or fewer than the cluster says that it has.
 	NoSuchMachines Code = "LS4146"
+
+	// ReceiverAddress is a receiver of alerts that cannot be told, or does not say by which of two addresses.
+	ReceiverAddress Code = "LS4147"
+
+	// ReceiverTwice is two receivers of alerts of a tenant under one name.
+	ReceiverTwice Code = "LS4148"
+
+	// ReceiverInTheClear is a receiver of alerts that is told without encryption. It is a warning.
+	ReceiverInTheClear Code = "LS4149"
 )
 
 // Components and objects.

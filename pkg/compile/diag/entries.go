@@ -729,6 +729,21 @@ var entries = []Entry{
 		Do:  "Use labels that all machines of the profile have.",
 	},
 	{
+		Code: ReceiverAddress, Severity: Error, Title: "a receiver of alerts without an address, or with two",
+		Why: "A receiver that says neither `email` nor `slack` nor `webhook` is told nothing. A webhook is called at one URL: the one that is written, or the one in a Secret.",
+		Do:  "Add a way by which the receiver is told, and keep exactly one of `url` and `secret` of a webhook.",
+	},
+	{
+		Code: ReceiverTwice, Severity: Error, Title: "two receivers of alerts with one name",
+		Why: "Each becomes an AlertmanagerConfig of its name in the tenant's namespaces. There can be one only; the last one applied would win.",
+		Do:  "Choose another name, or put both into one receiver.",
+	},
+	{
+		Code: ReceiverInTheClear, Severity: Warning, Title: "alerts go over the network unencrypted",
+		Why: "An alert names the tenant's jobs and what became of them. Over plain http everybody on the way reads it, and nothing proves who receives it.",
+		Do:  "Let the receiver answer by https. Where it runs beside Alertmanager in the cluster, accept it with a waiver.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

@@ -56,6 +56,7 @@ func runtimeOrigins(c *plan.Cluster, r *plan.Runtime, network mpi.Network) (*obj
 	if machines := c.MachinesOf(r.Profile.Name); machines != nil {
 		t.Set(&machines.PricePerHour.Origin, "metadata", "annotations", mpi.PriceAnnotation)
 	}
+	t.Set(&c.Logs.Origin, "metadata", "annotations", mpi.LogsAnnotation)
 	t.deprecation(r)
 	t.jobSet(c, r)
 	t.gang(c, r)

@@ -20,14 +20,14 @@ const convertCorpus = "../../jobs/convert/testdata"
 
 // TestConvertedTrainJobs: what conversion makes of MPIJobs is admitted, with what they ask for that is not possible left out.
 func TestConvertedTrainJobs(t *testing.T) {
-	mutations, root := corpus.Mutations(t, convertCorpus), corpus.Repository(t, convertCorpus)
+	mutations, root := corpus.LoadMutations(t, convertCorpus), corpus.LoadRepository(t, convertCorpus)
 	made := map[string]*convert.Result{}
 	for name, text := range mutations {
-		in := convert.Read(source.NewFile(name, []byte(text)))
+		in := convert.ReadInput(source.NewFile(name, []byte(text)))
 		if len(in.Jobs) != 1 {
 			t.Fatalf("%s: %v", name, in.Problems)
 		}
-		r := convert.Convert(in.Jobs[0], convert.LoadCatalog(corpus.Repository(t, convertCorpus)), convert.Options{})
+		r := convert.Convert(in.Jobs[0], convert.LoadCatalog(corpus.LoadRepository(t, convertCorpus)), convert.Options{})
 		if r.Job.Namespace() != "vision" || !catalogHas(root, r.Profile) || name == "above-the-limit" || name == "odd-texts" {
 			continue // of drafts there are no machines; what is above the tenant's limit is told to be too much, and left to whoever reads that, and so are texts that name nothing
 		}

@@ -129,6 +129,7 @@ func (c *Cluster) addPlatform(d *resolve.Definition[v1alpha1.Cluster]) {
 	c.Ranges = clusterRanges(d.Document, spec)
 	c.Reserved = sortedNames(d.Document, spec.ReservedNamespaces)
 	c.Encryption = orDefault(d.Document, &spec.Network.Encryption, "most networks carry traffic as it is")
+	c.Logs = writtenValue(d.Document, &spec.Logs)
 	c.Monitoring = monitoring(d.Document, spec.Monitoring)
 	c.GitOps = gitOps(d.Document, spec)
 	c.Waivers = waivers(d.Document, spec.Waivers)

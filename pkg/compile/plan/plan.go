@@ -51,6 +51,8 @@ type Cluster struct {
 	Reserved []Value[string]
 	// Encryption is what the network does with traffic between machines, `None` for nothing.
 	Encryption Value[string]
+	// Logs is the URL of a job's logs, with its names and times in braces, or "".
+	Logs Value[string]
 	// Monitoring and GitOps are nil where nobody does it.
 	Monitoring *Monitoring
 	GitOps     *GitOps
@@ -143,6 +145,8 @@ type TenantSpec struct {
 	PullSecrets []Value[string]
 	// ObjectStore is nil where there is none.
 	ObjectStore *ObjectStore
+	// Receivers are told of alerts, in the order of the spec.
+	Receivers []Receiver
 	// KeepFinished is how long finished jobs stay, 0 forever.
 	KeepFinished Value[time.Duration]
 }

@@ -55,6 +55,7 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 		PodSecurity:  orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
 		Encrypted:    orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear"),
 		PullSecrets:  sortedNames(d.Document, spec.PullSecrets),
+		Receivers:    receivers(d.Document, spec.Alerts),
 		KeepFinished: derivedValue(d.Document, &spec.Retention.FinishedJobs, parseDuration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them"),
 	}
 	o.Claims = claims(d.Document, spec.Storage, o.Namespaces)

@@ -19,32 +19,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Kind is what an error means for whoever asked.
-type Kind string
+// ErrorKind is what an error means for whoever asked.
+type ErrorKind string
 
 // The kinds.
 const (
 	// Forbidden: this user lacks a right.
-	Forbidden Kind = "Forbidden"
+	Forbidden ErrorKind = "Forbidden"
 	// Unknown: the API server does not know this user: a token or a certificate is wrong or has expired.
-	Unknown Kind = "Unknown"
+	Unknown ErrorKind = "Unknown"
 	// Refused: a quota, a limit or an admission policy does not take the object.
-	Refused Kind = "Refused"
+	Refused ErrorKind = "Refused"
 	// Exists: there is an object of this name already.
-	Exists Kind = "Exists"
+	Exists ErrorKind = "Exists"
 	// NotFound: there is no object of this name.
-	NotFound Kind = "NotFound"
+	NotFound ErrorKind = "NotFound"
 	// NoKind: the cluster does not have this kind of object.
-	NoKind Kind = "NoKind"
+	NoKind ErrorKind = "NoKind"
 	// NoServer: nobody answers, or not in time.
-	NoServer Kind = "NoServer"
+	NoServer ErrorKind = "NoServer"
 	// Other is all else, in the words of the error.
-	Other Kind = "Other"
+	Other ErrorKind = "Other"
 )
 
-// Explained is an error of an API server in plain words.
-type Explained struct {
-	Kind Kind
+// ExplainedError is an error of an API server in plain words.
+type ExplainedError struct {
+	Kind ErrorKind
 	// Message says what happened, in one line, without what to do about it.
 	Message string
 	// User, Verb, Resource and Namespace say who may not do what, of Forbidden: `jane`, `create`, `trainjobs`, `team-cv`. Namespace is empty
@@ -57,63 +57,63 @@ type Explained struct {
 }
 
 // Error returns the message.
-func (e *Explained) Error() string { return e.Message }
+func (e *ExplainedError) Error() string { return e.Message }
 
 // Unwrap returns the error as it came.
-func (e *Explained) Unwrap() error { return e.cause }
+func (e *ExplainedError) Unwrap() error { return e.cause }
 
 // lacks is how the API server says that a right is missing (k8s.io/apiserver pkg/endpoints/handlers/responsewriters, forbiddenMessage).
 var lacks = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"(?: in API group "[^"]*")?(?: in the namespace "([^"]*)"| at the cluster scope)`)
 
 // Explain returns an error of a client in plain words. What is not an error of the API server or on the way to it comes back as Other.
-func Explain(err error) *Explained {
-	var already *Explained
+func Explain(err error) *ExplainedError {
+	var already *ExplainedError
 	if errors.As(err, &already) {
 		return already
 	}
-	e := explain(err)
+	e := explainKind(err)
 	e.cause = err
 	return e
 }
 
-func explain(err error) *Explained {
+func explainKind(err error) *ExplainedError {
 	switch {
 	case apierrors.IsForbidden(err):
-		return forbidden(err)
+		return explainForbidden(err)
 	case apierrors.IsUnauthorized(err):
-		return &Explained{Kind: Unknown, Message: "the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster"}
+		return &ExplainedError{Kind: Unknown, Message: "the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster"}
 	case apimeta.IsNoMatchError(err):
-		return &Explained{Kind: NoKind, Message: "this cluster does not have what the command is about: " + err.Error()}
+		return &ExplainedError{Kind: NoKind, Message: "this cluster does not have what the command is about: " + err.Error()}
 	case apierrors.IsNotFound(err):
-		return notFound(err)
+		return explainNotFound(err)
 	case apierrors.IsAlreadyExists(err):
-		return exists(err)
+		return explainExists(err)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err):
-		return &Explained{Kind: Other, Message: policy.ReplaceAllString(err.Error(), "")}
+		return &ExplainedError{Kind: Other, Message: policy.ReplaceAllString(err.Error(), "")}
 	}
-	if why := unreachable(err); why != "" {
-		return &Explained{Kind: NoServer, Message: why}
+	if why := unreachableText(err); why != "" {
+		return &ExplainedError{Kind: NoServer, Message: why}
 	}
-	return &Explained{Kind: Other, Message: err.Error()}
+	return &ExplainedError{Kind: Other, Message: err.Error()}
 }
 
-// forbidden tells a missing right from what admission refuses: both are answered with 403.
-func forbidden(err error) *Explained {
+// explainForbidden tells a missing right from what admission refuses: both are answered with 403.
+func explainForbidden(err error) *ExplainedError {
 	text := statusOf(err).Message
 	found := lacks.FindStringSubmatch(text)
 	if found == nil {
-		return &Explained{Kind: Refused, Message: refusal(text)}
+		return &ExplainedError{Kind: Refused, Message: refusalText(text)}
 	}
-	return Lacks(found[1], found[2], found[3], found[4])
+	return MissingRight(found[1], found[2], found[3], found[4])
 }
 
-// Lacks says that a user may not do something; namespace is empty for the whole cluster.
-func Lacks(user, verb, resource, namespace string) *Explained {
+// MissingRight says that a user may not do something; namespace is empty for the whole cluster.
+func MissingRight(user, verb, resource, namespace string) *ExplainedError {
 	where := "in the whole cluster"
 	if namespace != "" {
 		where = fmt.Sprintf("in namespace '%s'", namespace)
 	}
-	return &Explained{
+	return &ExplainedError{
 		Kind: Forbidden, User: user, Verb: verb, Resource: resource, Namespace: namespace,
 		Message: fmt.Sprintf("User '%s' lacks '%s' permission for %s %s", user, verb, resource, where),
 	}
@@ -122,8 +122,8 @@ func Lacks(user, verb, resource, namespace string) *Explained {
 // policy is how the API server begins what a policy of the cluster says of its own.
 var policy = regexp.MustCompile(`ValidatingAdmissionPolicy '[^']*'(?: with binding '[^']*')? denied request: `)
 
-// refusal leaves out that it is forbidden, and by which policy: what follows says why.
-func refusal(text string) string {
+// refusalText leaves out that it is forbidden, and by which policy: what follows says why.
+func refusalText(text string) string {
 	text = policy.ReplaceAllString(text, "")
 	if _, why, found := strings.Cut(text, " is forbidden: "); found {
 		return "the API server refuses it: " + why
@@ -131,31 +131,31 @@ func refusal(text string) string {
 	return "the API server refuses it: " + text
 }
 
-// notFound tells a name that there is not from a kind that the API server does not serve: the answer of the latter names no object.
-func notFound(err error) *Explained {
+// explainNotFound tells a name that there is not from a kind that the API server does not serve: the answer of the latter names no object.
+func explainNotFound(err error) *ExplainedError {
 	details := statusOf(err).Details
 	if details == nil || details.Name == "" {
 		what := "this kind of object"
 		if details != nil && details.Kind != "" {
 			what = strings.TrimSuffix(details.Kind+"."+details.Group, ".")
 		}
-		return &Explained{Kind: NoKind, Message: "this cluster does not have " + what}
+		return &ExplainedError{Kind: NoKind, Message: "this cluster does not have " + what}
 	}
-	return &Explained{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", wordFor(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
+	return &ExplainedError{Kind: NotFound, Message: fmt.Sprintf("there is no %s `%s`", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
 }
 
-func exists(err error) *Explained {
+func explainExists(err error) *ExplainedError {
 	details := statusOf(err).Details
 	if details == nil || details.Name == "" {
-		return &Explained{Kind: Exists, Message: err.Error()}
+		return &ExplainedError{Kind: Exists, Message: err.Error()}
 	}
-	return &Explained{Kind: Exists, Message: fmt.Sprintf("there is a %s `%s` already", wordFor(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
+	return &ExplainedError{Kind: Exists, Message: fmt.Sprintf("there is a %s `%s` already", nameOfKind(details.Kind), details.Name), Resource: details.Kind, Name: details.Name}
 }
 
 // kinds are how people call resources.
 var kinds = map[string]string{"trainjobs": "TrainJob", "clustertrainingruntimes": "ClusterTrainingRuntime", "trainingruntimes": "TrainingRuntime", "pods": "pod"}
 
-func wordFor(resource string) string { return cmp.Or(kinds[resource], resource) }
+func nameOfKind(resource string) string { return cmp.Or(kinds[resource], resource) }
 
 func statusOf(err error) metav1.Status {
 	var status apierrors.APIStatus
@@ -165,8 +165,8 @@ func statusOf(err error) metav1.Status {
 	return metav1.Status{Message: err.Error()}
 }
 
-// unreachable returns why no answer came, or nothing where one did.
-func unreachable(err error) string {
+// unreachableText returns why no answer came, or nothing where one did.
+func unreachableText(err error) string {
 	server := "the API server"
 	var asked *url.Error
 	if errors.As(err, &asked) {
@@ -187,17 +187,17 @@ func unreachable(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
 		return server + " does not answer in time"
 	case errors.As(err, &certificate), errors.As(err, &host), errors.As(err, &outdated):
-		return server + " shows a certificate that the kubeconfig does not trust: " + rootOf(err).Error()
+		return server + " shows a certificate that the kubeconfig does not trust: " + innermostError(err).Error()
 	case apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
 		return server + " is overloaded or starting: " + statusOf(err).Message
 	case asked != nil, errors.As(err, &network):
-		return "cannot reach " + server + ": " + rootOf(err).Error()
+		return "cannot reach " + server + ": " + innermostError(err).Error()
 	}
 	return ""
 }
 
-// rootOf returns the innermost error: the others repeat the address.
-func rootOf(err error) error {
+// innermostError returns the innermost error: the others repeat the address.
+func innermostError(err error) error {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {

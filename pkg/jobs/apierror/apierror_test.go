@@ -28,7 +28,7 @@ func TestExplain(t *testing.T) {
 	asked := func(err error) error { return &url.Error{Op: "Get", URL: "https://api.test:6443/apis", Err: err} }
 	for name, c := range map[string]struct {
 		err  error
-		kind Kind
+		kind ErrorKind
 		want string
 	}{
 		"a right": {denied(`trainjobs.trainer.kubeflow.org is forbidden: User "jane" cannot create resource "trainjobs" in API group "trainer.kubeflow.org" in the namespace "team-cv"`),

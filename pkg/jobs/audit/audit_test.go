@@ -28,7 +28,7 @@ func stepsOf(t *testing.T, log string) []string {
 	t.Helper()
 	var history audit.History
 	var steps []string
-	for event, err := range audit.Read(strings.NewReader(log)) {
+	for event, err := range audit.ReadEvents(strings.NewReader(log)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,9 +106,9 @@ func TestReadOfWhatIsNoLog(t *testing.T) {
 		whole + whole[:40]: "unfinished after 1", whole + "hello\n" + whole: "line 2 is not an audit event", whole + "[]\n": "line 2 is not an audit event", "": "", whole: "",
 	} {
 		read, got := 0, ""
-		for _, err := range audit.Read(strings.NewReader(log)) {
+		for _, err := range audit.ReadEvents(strings.NewReader(log)) {
 			switch {
-			case audit.Unfinished(err):
+			case audit.IsUnfinishedLine(err):
 				got = fmt.Sprintf("unfinished after %d", read)
 			case err != nil:
 				got = err.Error()
@@ -128,7 +128,7 @@ func FuzzHistory(f *testing.F) {
 	f.Add(entry("patch", "", "jane", `{"metadata":{"annotations":{"lockstep.dev/conditions":"{"}},"spec":null}`))
 	f.Fuzz(func(_ *testing.T, log string) {
 		var history audit.History
-		for event, err := range audit.Read(strings.NewReader(log)) {
+		for event, err := range audit.ReadEvents(strings.NewReader(log)) {
 			if err == nil {
 				history.Add(event)
 			}
@@ -140,7 +140,7 @@ func FuzzHistory(f *testing.F) {
 func TestWhatWasAskedFor(t *testing.T) {
 	log := entry("create", "", "jane", `{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"gpu"}},"spec":{"runtimeRef":{"name":"mpich-cpu"},"trainer":{"numNodes":4}}}`)
 	var history audit.History
-	for event, err := range audit.Read(strings.NewReader(log)) {
+	for event, err := range audit.ReadEvents(strings.NewReader(log)) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,5 +2,5 @@
 // came and how it ended. The log needs the rules of docs/audit-policy.yaml; it is the only record that outlives TrainJobs, and nobody who runs jobs can
 // change it.
 //
-// Flow: Read yields events → History.Add makes steps of those that are about TrainJobs.
+// Flow: ReadEvents yields events → History.Add makes steps of those that are about TrainJobs.
 package audit

@@ -32,27 +32,27 @@ type Bundle struct {
 // New returns an empty bundle; name is that of the folder in the archive.
 func New(name string) *Bundle { return &Bundle{name: name, files: map[string][]byte{}} }
 
-// Unseen notes what could not be read, and why.
-func (b *Bundle) Unseen(text string) { b.unseen = append(b.unseen, diagnose.Redact(text)) }
+// NoteUnseen notes what could not be read, and why.
+func (b *Bundle) NoteUnseen(text string) { b.unseen = append(b.unseen, diagnose.Redact(text)) }
 
-// Text adds a text, less what looks like a secret.
-func (b *Bundle) Text(name, text string) {
+// AddText adds a text, less what looks like a secret.
+func (b *Bundle) AddText(name, text string) {
 	lines := strings.SplitAfter(privateKey.ReplaceAllString(text, hidden), "\n")
 	for i, line := range lines {
 		body := strings.TrimSuffix(line, "\n")
-		lines[i] = b.clean(body) + line[len(body):]
+		lines[i] = b.cleanLine(body) + line[len(body):]
 	}
-	b.append(name, strings.Join(lines, ""))
+	b.appendToFile(name, strings.Join(lines, ""))
 }
 
-// Line adds a line to a file, less what looks like a secret.
-func (b *Bundle) Line(name, line string) { b.append(name, b.clean(line)+"\n") }
+// AddLine adds a line to a file, less what looks like a secret.
+func (b *Bundle) AddLine(name, line string) { b.appendToFile(name, b.cleanLine(line)+"\n") }
 
-func (b *Bundle) append(name, text string) { b.files[name] = append(b.files[name], text...) }
+func (b *Bundle) appendToFile(name, text string) { b.files[name] = append(b.files[name], text...) }
 
-// Object adds an object of Kubernetes as YAML. Values of variables that look like secrets, or whose name says so, are taken out, and stay out
+// AddObject adds an object of Kubernetes as YAML. Values of variables that look like secrets, or whose name says so, are taken out, and stay out
 // of all that is added later: programs print what they were given.
-func (b *Bundle) Object(name string, object any) error {
+func (b *Bundle) AddObject(name string, object any) error {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -70,41 +70,41 @@ func (b *Bundle) Object(name string, object any) error {
 			delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 		}
 	}
-	b.learn(tree)
-	text, err = yaml.Marshal(b.cleaned(tree))
+	b.learnSecrets(tree)
+	text, err = yaml.Marshal(b.withoutSecrets(tree))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	b.append(name, string(text))
+	b.appendToFile(name, string(text))
 	return nil
 }
 
 // leastSecret is the length of a value that is looked for elsewhere: a shorter one would be found in words that have nothing to do with it.
 const leastSecret = 6
 
-// learn notes the values of variables that look like secrets.
-func (b *Bundle) learn(value any) {
+// learnSecrets notes the values of variables that look like secrets.
+func (b *Bundle) learnSecrets(value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		name, named := value["name"].(string)
 		text, is := value["value"].(string)
-		if named && is && len(text) >= leastSecret && (secretName(name) || diagnose.Redact(text) != text) && !slices.Contains(b.secrets, text) {
+		if named && is && len(text) >= leastSecret && (isSecretName(name) || diagnose.Redact(text) != text) && !slices.Contains(b.secrets, text) {
 			b.secrets = append(b.secrets, text)
 			// A secret may be the beginning of another one.
 			slices.SortFunc(b.secrets, func(x, y string) int { return len(y) - len(x) })
 		}
 		for _, part := range value {
-			b.learn(part)
+			b.learnSecrets(part)
 		}
 	case []any:
 		for _, part := range value {
-			b.learn(part)
+			b.learnSecrets(part)
 		}
 	}
 }
 
-// secretName reports whether a value of this name is a secret, whatever it is.
-func secretName(name string) bool {
+// isSecretName reports whether a value of this name is a secret, whatever it is.
+func isSecretName(name string) bool {
 	const some = "=aaaa"
 	return diagnose.Redact(name+some) != name+some
 }
@@ -114,65 +114,65 @@ const hidden = "***"
 // privateKey is one in PEM, over all its lines: diagnose.Redact sees one at a time.
 var privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
 
-// cleaned returns a tree without secrets.
-func (b *Bundle) cleaned(value any) any {
+// withoutSecrets returns a tree without secrets.
+func (b *Bundle) withoutSecrets(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		name, _ := value["name"].(string)
 		result := make(map[string]any, len(value))
 		for key, part := range value {
 			text, is := part.(string)
-			if is && text != "" && (key == "value" && secretName(name) || secretName(key) && !reference(key)) {
+			if is && text != "" && (key == "value" && isSecretName(name) || isSecretName(key) && !isReferenceField(key)) {
 				result[key] = hidden
 			} else {
-				result[key] = b.cleaned(part)
+				result[key] = b.withoutSecrets(part)
 			}
 		}
 		return result
 	case []any:
 		result := make([]any, len(value))
 		for i, part := range value {
-			result[i] = b.cleaned(part)
+			result[i] = b.withoutSecrets(part)
 		}
 		return result
 	case string:
 		lines := strings.Split(privateKey.ReplaceAllString(value, hidden), "\n")
 		for i, line := range lines {
-			lines[i] = b.clean(line)
+			lines[i] = b.cleanLine(line)
 		}
 		return strings.Join(lines, "\n")
 	}
 	return value
 }
 
-// reference reports whether a field of Kubernetes has a word such as `key` or `secret` in its name and holds a name, not a secret.
-func reference(field string) bool {
+// isReferenceField reports whether a field of Kubernetes has a word such as `key` or `secret` in its name and holds a name, not a secret.
+func isReferenceField(field string) bool {
 	return slices.Contains([]string{"key", "topologyKey", "secretName", "secretKey", "tokenExpirationSeconds"}, field)
 }
 
 // longestLine is how much of a line is kept, in bytes. Looking for secrets in a long one takes long.
 const longestLine = 8 << 10
 
-func (b *Bundle) clean(line string) string {
-	line = diagnose.Clip(line, longestLine)
+func (b *Bundle) cleanLine(line string) string {
+	line = diagnose.ClipBytes(line, longestLine)
 	for _, s := range b.secrets {
 		line = strings.ReplaceAll(line, s, hidden)
 	}
 	return diagnose.Redact(line)
 }
 
-// Contents are the names of the files, sorted.
-func (b *Bundle) Contents() []string { return slices.Sorted(maps.Keys(b.files)) }
+// FileNames are the names of the files, sorted.
+func (b *Bundle) FileNames() []string { return slices.Sorted(maps.Keys(b.files)) }
 
-// Write writes the archive. The order of what was added does not matter to its bytes, but the time does.
-func (b *Bundle) Write(w io.Writer, now time.Time) error {
+// WriteArchive writes the archive. The order of what was added does not matter to its bytes, but the time does.
+func (b *Bundle) WriteArchive(w io.Writer, now time.Time) error {
 	zip := gzip.NewWriter(w)
 	archive := tar.NewWriter(zip)
 	files := maps.Clone(b.files)
-	files["README.txt"] = []byte(b.readme(now))
+	files["README.txt"] = []byte(b.readmeText(now))
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		// Objects that came after a text may have taught a secret that stands in it.
-		text := []byte(b.scrub(string(files[name])))
+		text := []byte(b.replaceKnownSecrets(string(files[name])))
 		header := &tar.Header{Name: path.Join(b.name, name), Mode: 0o600, Size: int64(len(text)), ModTime: now.Truncate(time.Second), Format: tar.FormatPAX}
 		if err := archive.WriteHeader(header); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
@@ -187,14 +187,14 @@ func (b *Bundle) Write(w io.Writer, now time.Time) error {
 	return zip.Close()
 }
 
-func (b *Bundle) scrub(text string) string {
+func (b *Bundle) replaceKnownSecrets(text string) string {
 	for _, s := range b.secrets {
 		text = strings.ReplaceAll(text, s, hidden)
 	}
 	return text
 }
 
-func (b *Bundle) readme(now time.Time) string {
+func (b *Bundle) readmeText(now time.Time) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "What is known of the job %s, read at %s.\n\n", b.name, now.UTC().Format(time.RFC3339))
 	text.WriteString("No Secret was read. What looks like a secret was replaced by ***: look through it all the same before it is passed on.\n")

@@ -27,7 +27,7 @@ var when = time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC)
 func unpacked(t *testing.T, b *Bundle) map[string]string {
 	t.Helper()
 	var archive bytes.Buffer
-	if err := b.Write(&archive, when); err != nil {
+	if err := b.WriteArchive(&archive, when); err != nil {
 		t.Fatal(err)
 	}
 	zip, err := gzip.NewReader(&archive)
@@ -55,8 +55,8 @@ func unpacked(t *testing.T, b *Bundle) map[string]string {
 // also before the bundle knew that it is one.
 func TestNoSecrets(t *testing.T) {
 	b := New("train")
-	b.Line("logs/launcher.log", "connecting with "+password+" as jane")
-	b.Text("events.txt", "Pulling\nfailed: https://jane:"+password+"@registry/v2\n")
+	b.AddLine("logs/launcher.log", "connecting with "+password+" as jane")
+	b.AddText("events.txt", "Pulling\nfailed: https://jane:"+password+"@registry/v2\n")
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -76,10 +76,10 @@ func TestNoSecrets(t *testing.T) {
 		},
 		Status: corev1.PodStatus{Message: "exit: Authorization: Bearer abcdefghijkl\n-----BEGIN RSA PRIVATE KEY-----\nMII"},
 	}
-	if err := b.Object("pods/launcher.yaml", pod); err != nil {
+	if err := b.AddObject("pods/launcher.yaml", pod); err != nil {
 		t.Fatal(err)
 	}
-	b.Unseen("pods: token=" + pat)
+	b.NoteUnseen("pods: token=" + pat)
 	files := unpacked(t, b)
 	for name, text := range files {
 		for _, secret := range []string{password, hfToken, pat, "1234", "abcdefghijkl", "MII", "all of it"} {
@@ -105,10 +105,10 @@ func TestNoSecrets(t *testing.T) {
 func TestSecretsStayOut(t *testing.T) {
 	b := New("train")
 	secret := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: map[string][]byte{"a": []byte("b")}}
-	if err := b.Object("secret.yaml", secret); err == nil || len(b.Contents()) > 0 {
-		t.Errorf("err = %v, %v", err, b.Contents())
+	if err := b.AddObject("secret.yaml", secret); err == nil || len(b.FileNames()) > 0 {
+		t.Errorf("err = %v, %v", err, b.FileNames())
 	}
-	if err := b.Object("odd.yaml", func() {}); err == nil {
+	if err := b.AddObject("odd.yaml", func() {}); err == nil {
 		t.Error("a function was written")
 	}
 }
@@ -122,12 +122,12 @@ func TestSameBytes(t *testing.T) {
 			names = []string{"c", "a", "b"}
 		}
 		for _, name := range names {
-			b.Text(name, name)
+			b.AddText(name, name)
 		}
-		if err := b.Write(&archives[i], when); err != nil {
+		if err := b.WriteArchive(&archives[i], when); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"a", "b", "c"}, b.Contents()); diff != "" {
+		if diff := cmp.Diff([]string{"a", "b", "c"}, b.FileNames()); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -138,7 +138,7 @@ func TestSameBytes(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	b := New("train")
-	b.Line("log", strings.Repeat("x", 1<<20))
+	b.AddLine("log", strings.Repeat("x", 1<<20))
 	if n := len(unpacked(t, b)["train/log"]); n > longestLine+1 {
 		t.Errorf("%d bytes", n)
 	}
@@ -146,8 +146,8 @@ func TestLongLine(t *testing.T) {
 
 func TestFullDisk(t *testing.T) {
 	b := New("train")
-	b.Text("a", strings.Repeat("x\n", 1<<10))
-	if err := b.Write(full{}, when); err == nil {
+	b.AddText("a", strings.Repeat("x\n", 1<<10))
+	if err := b.WriteArchive(full{}, when); err == nil {
 		t.Error("nothing was said")
 	}
 }

@@ -42,8 +42,8 @@ type Difference struct {
 	Right string `json:"right"`
 }
 
-// Result is what differed, in the order of a job: what was asked, what it ran on, how it went.
-type Result struct {
+// Comparison is what differed, in the order of a job: what was asked, what it ran on, how it went.
+type Comparison struct {
 	Differences []Difference `json:"differences"`
 	// Equal are those that were compared and are equal.
 	Equal []string `json:"equal"`
@@ -51,36 +51,36 @@ type Result struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Runs compares two.
-func Runs(left, right Run) Result {
-	l, r := left.facts(), right.facts()
-	var result Result
-	for _, name := range order(l, r) {
+// CompareRuns compares two.
+func CompareRuns(left, right Run) Comparison {
+	l, r := left.gatherFacts(), right.gatherFacts()
+	var result Comparison
+	for _, name := range mergedOrder(l, r) {
 		if l.values[name] == r.values[name] && l.texts[name] == r.texts[name] {
 			result.Equal = append(result.Equal, name)
 			continue
 		}
 		difference := Difference{What: name}
 		if l.texts[name] || r.texts[name] {
-			difference.Left, difference.Right = sized(l.values[name], r.values[name], l.texts[name], r.texts[name])
+			difference.Left, difference.Right = sizedExcerpts(l.values[name], r.values[name], l.texts[name], r.texts[name])
 		} else {
-			difference.Left, difference.Right = l.shown(name), r.shown(name)
+			difference.Left, difference.Right = l.shownValue(name), r.shownValue(name)
 		}
 		result.Differences = append(result.Differences, difference)
 	}
-	result.Unknown = slices.Compact(slices.Concat(left.unknown(), right.unknown()))
+	result.Unknown = slices.Compact(slices.Concat(left.unknownParts(), right.unknownParts()))
 	return result
 }
 
-func (r Run) unknown() []string {
+func (r Run) unknownParts() []string {
 	if r.JobSet == nil {
 		return []string{fmt.Sprintf("the pods of `%s` are known by its TrainJob only: its JobSet is gone", r.TrainJob.Name)}
 	}
 	return nil
 }
 
-// facts are what a run was, by name, and the names in their order.
-type facts struct {
+// runFacts are what a run was, by name, and the names in their order.
+type runFacts struct {
 	names  []string
 	values map[string]string
 	// secret are those whose value is compared and not shown: a comparison is passed on.
@@ -89,33 +89,33 @@ type facts struct {
 	texts map[string]bool
 }
 
-func (f *facts) shown(name string) string {
+func (f *runFacts) shownValue(name string) string {
 	if f.secret[name] {
 		return "***"
 	}
 	return f.values[name]
 }
 
-func (f *facts) set(name, value string) {
+func (f *runFacts) set(name, value string) {
 	if _, known := f.values[name]; !known {
 		f.names = append(f.names, name)
 	}
 	f.values[name] = value
 }
 
-func (f *facts) setText(name, text string) {
+func (f *runFacts) setText(name, text string) {
 	f.set(name, text)
 	f.texts[name] = true
 }
 
 // setAssigned sets a value whose name may say that it is a secret.
-func (f *facts) setAssigned(prefix, name, value string) {
+func (f *runFacts) setAssigned(prefix, name, value string) {
 	f.set(prefix+name, value)
 	f.secret[prefix+name] = diagnose.Redact(name+"="+value) != name+"="+value
 }
 
-// order is that of the left one, with what only the right one has behind its like.
-func order(l, r *facts) []string {
+// mergedOrder is that of the left one, with what only the right one has behind its like.
+func mergedOrder(l, r *runFacts) []string {
 	names := slices.Clone(l.names)
 	for i, name := range r.names {
 		if slices.Contains(names, name) {
@@ -133,25 +133,25 @@ func order(l, r *facts) []string {
 	return names
 }
 
-func (r Run) facts() *facts {
-	f := &facts{values: map[string]string{}, secret: map[string]bool{}, texts: map[string]bool{}}
+func (r Run) gatherFacts() *runFacts {
+	f := &runFacts{values: map[string]string{}, secret: map[string]bool{}, texts: map[string]bool{}}
 	job := r.TrainJob
 	f.set("runtime", ptr.Deref(job.Spec.RuntimeRef.Kind, "ClusterTrainingRuntime")+" "+job.Spec.RuntimeRef.Name)
 	if r.Snapshot != nil {
-		f.set("runtime as it was", short(r.Digest))
+		f.set("runtime as it was", shortDigest(r.Digest))
 		f.set("MPI", strings.TrimSpace(r.Snapshot.Labels[mpi.ImplementationLabel]+" "+r.Snapshot.Labels[mpi.VersionLabel]))
 	}
 	f.set("queue", job.Labels[kueue.QueueLabel])
-	r.world(f)
-	r.pods(f)
-	r.course(f)
+	r.addWorld(f)
+	r.addPods(f)
+	r.addCourse(f)
 	return f
 }
 
-func short(digest string) string { return digest[:min(len(digest), 12)] }
+func shortDigest(digest string) string { return digest[:min(len(digest), 12)] }
 
-// world is the number of nodes and ranks.
-func (r Run) world(f *facts) {
+// addWorld is the number of nodes and ranks.
+func (r Run) addWorld(f *runFacts) {
 	asked := ptr.Deref(r.TrainJob.Spec.Trainer, trainer.Trainer{})
 	nodes, slots := asked.NumNodes, asked.NumProcPerNode
 	if r.Snapshot != nil {
@@ -159,30 +159,30 @@ func (r Run) world(f *facts) {
 			nodes, slots = &made.World.Nodes, &made.World.SlotsPerNode
 		}
 	}
-	f.set("nodes", countOrRuntimes(nodes))
-	f.set("slots", countOrRuntimes(slots))
+	f.set("nodes", countOrOfRuntime(nodes))
+	f.set("slots", countOrOfRuntime(slots))
 }
 
-func countOrRuntimes(n *int32) string {
+func countOrOfRuntime(n *int32) string {
 	if n == nil {
 		return "the runtime's"
 	}
 	return fmt.Sprint(*n)
 }
 
-// pods are image, command, environment, resources and volumes.
-func (r Run) pods(f *facts) {
+// addPods are image, command, environment, resources and volumes.
+func (r Run) addPods(f *runFacts) {
 	asked := ptr.Deref(r.TrainJob.Spec.Trainer, trainer.Trainer{})
-	command(f, slices.Concat(mpi.AskedCommand(asked.Command), asked.Args))
+	addCommand(f, slices.Concat(mpi.UnwrapFilesDir(asked.Command), asked.Args))
 	files := submit.FilesOf(r.TrainJob)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		f.setText("file "+path, files[path])
 	}
 	if r.JobSet == nil {
 		f.set("image", ptr.Deref(asked.Image, "the runtime's"))
-		environment(f, "env ", asked.Env)
+		addEnvironment(f, "env ", asked.Env)
 		if asked.ResourcesPerNode != nil {
-			resources(f, "", *asked.ResourcesPerNode)
+			addResources(f, "", *asked.ResourcesPerNode)
 		}
 		return
 	}
@@ -194,19 +194,19 @@ func (r Run) pods(f *facts) {
 		}
 		prefix := part.Name + " "
 		f.set(prefix+"image", main.Image)
-		environment(f, prefix+"env ", main.Env)
-		resources(f, prefix, main.Resources)
+		addEnvironment(f, prefix+"env ", main.Env)
+		addResources(f, prefix, main.Resources)
 		for _, volume := range pod.Volumes {
 			if c := volume.PersistentVolumeClaim; c != nil {
-				f.set(prefix+"volume "+c.ClaimName, mountOf(main, volume.Name))
+				f.set(prefix+"volume "+c.ClaimName, mountPathOf(main, volume.Name))
 			}
 		}
 	}
 }
 
-// command is what runs. Of a function of Python it is the function and how it is called, and not the program that calls it.
-func command(f *facts, words []string) {
-	called, before, is := functionIn(words)
+// addCommand is what runs. Of a function of Python it is the function and how it is called, and not the program that calls it.
+func addCommand(f *runFacts, words []string) {
+	called, before, is := parsePythonFunction(words)
 	if !is {
 		f.set("command", diagnose.Redact(strings.Join(words, " ")))
 		return
@@ -216,10 +216,10 @@ func command(f *facts, words []string) {
 		f.setAssigned("argument ", a.name, a.value)
 	}
 	f.setText("function "+called.name, called.source)
-	f.set("what calls it", short(mpijob.Digest(called.runner)))
+	f.set("what calls it", shortDigest(mpijob.Digest(called.runner)))
 }
 
-func mountOf(c *corev1.Container, volume string) string {
+func mountPathOf(c *corev1.Container, volume string) string {
 	for _, m := range c.VolumeMounts {
 		if m.Name == volume {
 			return m.MountPath
@@ -228,17 +228,17 @@ func mountOf(c *corev1.Container, volume string) string {
 	return "not mounted"
 }
 
-func environment(f *facts, prefix string, variables []corev1.EnvVar) {
+func addEnvironment(f *runFacts, prefix string, variables []corev1.EnvVar) {
 	for _, v := range variables {
 		if v.ValueFrom != nil {
-			f.set(prefix+v.Name, source(*v.ValueFrom))
+			f.set(prefix+v.Name, describeSource(*v.ValueFrom))
 		} else {
 			f.setAssigned(prefix, v.Name, v.Value)
 		}
 	}
 }
 
-func source(from corev1.EnvVarSource) string {
+func describeSource(from corev1.EnvVarSource) string {
 	switch {
 	case from.SecretKeyRef != nil:
 		return "from Secret " + from.SecretKeyRef.Name + ", " + from.SecretKeyRef.Key
@@ -250,7 +250,7 @@ func source(from corev1.EnvVarSource) string {
 	return "from elsewhere"
 }
 
-func resources(f *facts, prefix string, r corev1.ResourceRequirements) {
+func addResources(f *runFacts, prefix string, r corev1.ResourceRequirements) {
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		quantity := r.Requests[name]
 		f.set(prefix+"requests "+string(name), quantity.String())
@@ -261,8 +261,8 @@ func resources(f *facts, prefix string, r corev1.ResourceRequirements) {
 	}
 }
 
-// course is when it began and how it ended.
-func (r Run) course(f *facts) {
+// addCourse is when it began and how it ended.
+func (r Run) addCourse(f *runFacts) {
 	begin, end := r.TrainJob.CreationTimestamp.Time, r.Now
 	state, why := "not over", ""
 	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {

@@ -10,22 +10,22 @@ import (
 // maxShown is how many characters of a value are shown; of a longer one it is what differs, with some of what stands around it.
 const (
 	maxShown = 200
-	around    = 20
+	around   = 20
 )
 
 // Excerpts returns what is shown in a table of two values that differ.
 func Excerpts(left, right string) (string, string) {
 	if !strings.Contains(left+right, "\n") {
-		return middles(left, right)
+		return differingMiddles(left, right)
 	}
-	return firstLines(left, right)
+	return firstDifferingLines(left, right)
 }
 
-// sized returns what is shown of two texts that differ: how large each is, and the first line that differs. One that is not there is empty.
-func sized(left, right string, hasLeft, hasRight bool) (string, string) {
+// sizedExcerpts returns what is shown of two texts that differ: how large each is, and the first line that differs. One that is not there is empty.
+func sizedExcerpts(left, right string, hasLeft, hasRight bool) (string, string) {
 	var parts [2]string
 	if hasLeft && hasRight {
-		parts[0], parts[1] = firstLines(left, right)
+		parts[0], parts[1] = firstDifferingLines(left, right)
 	}
 	for i, has := range []bool{hasLeft, hasRight} {
 		if !has {
@@ -40,8 +40,8 @@ func sized(left, right string, hasLeft, hasRight bool) (string, string) {
 	return parts[0], parts[1]
 }
 
-// firstLines returns the first line in which two texts differ, of each. Of a text that ends before it is none.
-func firstLines(left, right string) (string, string) {
+// firstDifferingLines returns the first line in which two texts differ, of each. Of a text that ends before it is none.
+func firstDifferingLines(left, right string) (string, string) {
 	l, r := strings.Split(left, "\n"), strings.Split(right, "\n")
 	at := 0
 	for at < len(l) && at < len(r) && l[at] == r[at] {
@@ -53,7 +53,7 @@ func firstLines(left, right string) (string, string) {
 		}
 		return diagnose.Redact(lines[at])
 	}
-	one, other := middles(line(l), line(r))
+	one, other := differingMiddles(line(l), line(r))
 	if at < len(l) && left != "" {
 		one = fmt.Sprintf("line %d: %s", at+1, one)
 	}
@@ -63,8 +63,8 @@ func firstLines(left, right string) (string, string) {
 	return one, other
 }
 
-// middles leaves out of long values what they have in common at both ends.
-func middles(left, right string) (string, string) {
+// differingMiddles leaves out of long values what they have in common at both ends.
+func differingMiddles(left, right string) (string, string) {
 	l, r := []rune(left), []rune(right)
 	if len(l) <= maxShown && len(r) <= maxShown {
 		return left, right
@@ -77,11 +77,11 @@ func middles(left, right string) (string, string) {
 		end++
 	}
 	begin, end = max(0, begin-around), max(0, end-around)
-	return cut(l, begin, end), cut(r, begin, end)
+	return cutEnds(l, begin, end), cutEnds(r, begin, end)
 }
 
-// cut leaves out so many characters at each end of a text, and what is still too long.
-func cut(text []rune, begin, end int) string {
+// cutEnds leaves out so many characters at each end of a text, and what is still too long.
+func cutEnds(text []rune, begin, end int) string {
 	if len(text) == 0 {
 		return ""
 	}

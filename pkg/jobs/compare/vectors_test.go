@@ -26,10 +26,10 @@ type state struct {
 }
 
 type vector struct {
-	Name  string `json:"name"`
-	Left  state  `json:"left"`
-	Right state  `json:"right"`
-	Want  Result `json:"want"`
+	Name  string     `json:"name"`
+	Left  state      `json:"left"`
+	Right state      `json:"right"`
+	Want  Comparison `json:"want"`
 }
 
 // TestVectors: the Python package compares runs as this one does.
@@ -66,7 +66,7 @@ func TestVectors(t *testing.T) {
 		},
 	)
 	for i := range list {
-		list[i].Want = Runs(list[i].Left.run(), list[i].Right.run())
+		list[i].Want = CompareRuns(list[i].Left.run(), list[i].Right.run())
 	}
 	vectors.Hold(t, "../../../test/vectors/diffs.json", list)
 }

@@ -40,24 +40,24 @@ type Options struct {
 
 // Result is a converted MPIJob.
 type Result struct {
-	Job      *Job
+	Job      *MPIJob
 	TrainJob *trainer.TrainJob
 	// Runtime and Profile name the specs that the job runs with.
 	Runtime, Profile string
 	// Proposed reports that the catalog does not have the runtime; Specs are then what it lacks, unless an earlier job brought them.
 	Proposed bool
-	Specs    []Spec
+	Specs    []SpecFile
 	// Rejected says why runtimes of the same library do not fit.
 	Rejected []string
 	// Entries are what became of each value, in the order of Classes and then of the text.
 	Entries []Outcome
 }
 
-// ToReview is how many values somebody has to look at before the TrainJob does what the MPIJob did.
-func (r *Result) ToReview() int { return r.Count(NotPossible) }
+// CountToReview is how many values somebody has to look at before the TrainJob does what the MPIJob did.
+func (r *Result) CountToReview() int { return r.CountClass(NotPossible) }
 
-// Count is how many entries have a class.
-func (r *Result) Count(class Class) int {
+// CountClass is how many entries have a class.
+func (r *Result) CountClass(class OutcomeClass) int {
 	n := 0
 	for i := range r.Entries {
 		if r.Entries[i].Class == class {
@@ -70,12 +70,12 @@ func (r *Result) Count(class Class) int {
 // converter is one conversion.
 type converter struct {
 	outcomeLog
-	job     *Job
+	job     *MPIJob
 	spec    *mpiJobSpec
 	catalog *Catalog
 	options Options
-	need    need
-	choice  choice
+	need    jobNeed
+	choice  chosenRuntime
 	out     *trainer.TrainJob
 	trainer *trainer.Trainer
 	// pods are what is patched of the launcher and of the nodes.
@@ -83,46 +83,46 @@ type converter struct {
 }
 
 // Convert converts one MPIJob. Specs that it proposes are added to the catalog.
-func Convert(job *Job, catalog *Catalog, options Options) *Result {
+func Convert(job *MPIJob, catalog *Catalog, options Options) *Result {
 	c := &converter{
-		outcomeLog: outcomeLog{document: job.document}, job: job, spec: &job.spec.Spec, catalog: catalog, options: options,
+		outcomeLog: outcomeLog{yamlDocument: job.yamlDocument}, job: job, spec: &job.spec.Spec, catalog: catalog, options: options,
 		trainer: &trainer.Trainer{}, pods: map[string]*podPatch{mpi.LauncherJob: {}, mpi.NodeJob: {}},
 	}
 	c.out = &trainer.TrainJob{TypeMeta: metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"}}
 	c.out.Spec.Trainer = c.trainer
-	c.metadata()
-	c.library()
-	c.world()
-	c.images()
-	c.resources()
-	c.machines()
+	c.convertMetadata()
+	c.convertLibrary()
+	c.convertWorld()
+	c.convertImages()
+	c.convertResources()
+	c.gatherMachineNeeds()
 	result := &Result{Job: job, TrainJob: c.out}
-	result.Specs = c.chooseRuntime()
-	c.command()
-	c.environment()
-	c.podsOf()
-	c.runPolicy()
-	c.differences()
-	c.patches()
+	result.Specs = c.chooseOrPropose()
+	c.convertCommand()
+	c.convertEnvironment()
+	c.convertPods()
+	c.convertRunPolicy()
+	c.noteDifferences()
+	c.writePatches()
 	result.Runtime, result.Profile, result.Rejected = c.choice.runtime.Metadata.Name, c.choice.profile.Metadata.Name, c.choice.rejected
 	result.Proposed = catalog.proposed[v1alpha1.MPIRuntimeKind+"/"+result.Runtime]
-	result.Entries = c.close(job.unknown)
+	result.Entries = c.closeWithUnclaimed(job.unknown)
 	return result
 }
 
-func (c *converter) launcher() *replicaSpec { return c.spec.ReplicaSpecs[launcherReplica] }
-func (c *converter) worker() *replicaSpec   { return c.spec.ReplicaSpecs[workerReplica] }
+func (c *converter) launcherSpec() *replicaSpec { return c.spec.ReplicaSpecs[launcherReplica] }
+func (c *converter) workerSpec() *replicaSpec   { return c.spec.ReplicaSpecs[workerReplica] }
 
-// ranks is the template of the pods in which ranks run, and its path: the launcher's where there are no workers.
-func (c *converter) ranks() (*replicaSpec, string) {
-	if worker := c.worker(); worker != nil {
+// rankSpec is the template of the pods in which ranks run, and its path: the launcher's where there are no workers.
+func (c *converter) rankSpec() (*replicaSpec, string) {
+	if worker := c.workerSpec(); worker != nil {
 		return worker, workerPath
 	}
-	return c.launcher(), launcherPath
+	return c.launcherSpec(), launcherPath
 }
 
-// main is the path and the index of the container in which the program runs: the first, or the one that v1 names.
-func (c *converter) main(spec *replicaSpec, path string) (*corev1.Container, string) {
+// mainContainer is the path and the index of the container in which the program runs: the first, or the one that v1 names.
+func (c *converter) mainContainer(spec *replicaSpec, path string) (*corev1.Container, string) {
 	containers := spec.Template.Spec.Containers
 	i := max(0, slices.IndexFunc(containers, func(container corev1.Container) bool { return container.Name == c.spec.MainContainer }))
 	return &containers[i], path + ".template.spec.containers[" + strconv.Itoa(i) + "]"
@@ -131,7 +131,7 @@ func (c *converter) main(spec *replicaSpec, path string) (*corev1.Container, str
 // The versions that are taken for those in the images, where nobody says which it is.
 var commonVersions = map[string]string{string(mpi.OpenMPI): "4.1", string(mpi.IntelMPI): "2021.13", string(mpi.MPICH): "4.2"}
 
-func (c *converter) library() {
+func (c *converter) convertLibrary() {
 	const path = "spec.mpiImplementation"
 	asked := cmp.Or(c.spec.MPIImplementation, "OpenMPI")
 	known := map[string]mpi.Implementation{"OpenMPI": mpi.OpenMPI, "Intel": mpi.IntelMPI, "MPICH": mpi.MPICH}
@@ -155,12 +155,12 @@ func (c *converter) library() {
 	c.addDefault(ByRuntime, path, "MPIRuntime spec.mpi", "%s", note)
 }
 
-// world is how many nodes there are, and ranks on each.
-func (c *converter) world() {
-	c.slots()
+// convertWorld is how many nodes there are, and ranks on each.
+func (c *converter) convertWorld() {
+	c.convertSlots()
 	c.need.runsRanks = ptr.Deref(c.spec.RunLauncherAsWorker, false)
 	workers, path := int32(0), workerPath+".replicas"
-	if worker := c.worker(); worker != nil {
+	if worker := c.workerSpec(); worker != nil {
 		workers = 1
 		switch replicas := worker.Replicas; {
 		case replicas == nil:
@@ -186,7 +186,7 @@ func (c *converter) world() {
 	c.add(ByRuntime, launcherPath+".replicas", "", "there is always one launcher")
 }
 
-func (c *converter) slots() {
+func (c *converter) convertSlots() {
 	const path = "spec.slotsPerWorker"
 	c.need.slots = ptr.Deref(c.spec.SlotsPerWorker, 1)
 	if c.need.slots < 1 || c.need.slots > maxSlots {
@@ -198,11 +198,11 @@ func (c *converter) slots() {
 	c.trainer.NumProcPerNode = ptr.To(c.need.slots)
 }
 
-// images: all pods of a TrainJob have one image.
-func (c *converter) images() {
+// convertImages: all pods of a TrainJob have one image.
+func (c *converter) convertImages() {
 	const to = "spec.trainer.image"
-	ranks, path := c.ranks()
-	container, at := c.main(ranks, path)
+	ranks, path := c.rankSpec()
+	container, at := c.mainContainer(ranks, path)
 	c.need.image = container.Image
 	c.trainer.Image = ptr.To(container.Image)
 	if decode.HasFormat("image", container.Image) {
@@ -210,7 +210,7 @@ func (c *converter) images() {
 	} else {
 		c.addDefault(NotPossible, at+".image", to, "no image reference; one is %s", decode.FormatDescription("image"))
 	}
-	launcher, launcherAt := c.main(c.launcher(), launcherPath)
+	launcher, launcherAt := c.mainContainer(c.launcherSpec(), launcherPath)
 	switch {
 	case launcherAt == at:
 	case launcher.Image == container.Image:
@@ -220,9 +220,9 @@ func (c *converter) images() {
 	}
 }
 
-// machines are what the workers ask of machines, by labels and taints.
-func (c *converter) machines() {
-	ranks, _ := c.ranks()
+// gatherMachineNeeds are what the workers ask of machines, by labels and taints.
+func (c *converter) gatherMachineNeeds() {
+	ranks, _ := c.rankSpec()
 	c.need.nodeSelector, c.need.tolerations = ranks.Template.Spec.NodeSelector, ranks.Template.Spec.Tolerations
 	c.need.tenant = c.catalog.tenantOf(c.job.Namespace())
 	c.need.name = cmp.Or(c.job.Name(), strings.TrimSuffix(c.job.spec.GenerateName, "-"))
@@ -239,12 +239,12 @@ func (c *converter) machines() {
 	}
 }
 
-func (c *converter) chooseRuntime() []Spec {
-	var specs []Spec
-	found, fits := c.catalog.choose(&c.need)
+func (c *converter) chooseOrPropose() []SpecFile {
+	var specs []SpecFile
+	found, fits := c.catalog.chooseRuntime(&c.need)
 	c.choice = found
 	if !fits {
-		c.choice, specs = c.catalog.propose(&c.need)
+		c.choice, specs = c.catalog.proposeRuntime(&c.need)
 		c.choice.rejected = found.rejected
 	}
 	name := c.choice.runtime.Metadata.Name
@@ -252,20 +252,20 @@ func (c *converter) chooseRuntime() []Spec {
 	for _, kind := range []string{"apiVersion", "kind"} {
 		c.add(Carried, kind, kind, "")
 	}
-	if t := c.need.tenant; !uses(t, c.choice.runtime) {
+	if t := c.need.tenant; !mayUse(t, c.choice.runtime) {
 		c.add(NotPossible, "metadata.namespace", "", "the namespace is tenant `%s`'s, which does not use the runtime: add `%s` to `runtimes` in its spec", t.Metadata.Name, name)
 	}
-	c.containerLimits()
-	if c.catalog.draft(c.choice.profile) {
-		_, path := c.ranks()
+	c.checkContainerLimits()
+	if c.catalog.isProposedProfile(c.choice.profile) {
+		_, path := c.rankSpec()
 		c.addDefault(NotPossible, path+".template.spec", "HardwareProfile "+c.choice.profile.Metadata.Name,
 			"no profile of the catalog has machines for the workers; the draft offers what one worker takes: write what a machine has")
 	}
 	return specs
 }
 
-// containerLimits: a tenant may have said what one container takes at most.
-func (c *converter) containerLimits() {
+// checkContainerLimits: a tenant may have said what one container takes at most.
+func (c *converter) checkContainerLimits() {
 	if c.need.tenant == nil {
 		return
 	}
@@ -274,7 +274,7 @@ func (c *converter) containerLimits() {
 		name corev1.ResourceName
 		most *resource.Quantity
 	}{{corev1.ResourceCPU, most.CPU}, {corev1.ResourceMemory, most.Memory}} {
-		asked := c.need.most(bound.name, resource.Quantity{})
+		asked := c.need.largerOrAssumed(bound.name, resource.Quantity{})
 		if bound.most != nil && asked.Cmp(*bound.most) > 0 {
 			c.addDefault(NotPossible, c.rankPath()+".resources", resourcesTo, "one container of tenant `%s` has at most %s %s (`limits.container.max` of its spec), a worker asks for %s",
 				c.need.tenant.Metadata.Name, bound.most.String(), bound.name, asked.String())
@@ -282,8 +282,8 @@ func (c *converter) containerLimits() {
 	}
 }
 
-// differences are what holds for every job, whatever it says.
-func (c *converter) differences() {
+// noteDifferences are what holds for every job, whatever it says.
+func (c *converter) noteDifferences() {
 	name := cmp.Or(c.job.Name(), c.job.spec.GenerateName+"…")
 	c.addDefault(Differs, "metadata.name", "metadata.name", "pods are named %[1]s-launcher-0-0-… and %[1]s-node-0-0-…, not %[1]s-launcher-… and %[1]s-worker-0; labels are those of JobSet, not training.kubeflow.org", name)
 	c.addDefault(ByRuntime, "spec.sshAuthMountPath", "", "the agent reads the key of the job itself; no sshd, no port and no folder of the image is needed")
@@ -296,18 +296,18 @@ func (c *converter) differences() {
 		c.add(ByRuntime, "spec.mainContainer", "", "the container is called `%s` in all pods", mpi.Container)
 	}
 	for _, path := range []string{launcherPath, workerPath} {
-		c.addDefaultIf(c.has(path), Differs, path+".restartPolicy", "", "a pod is never started again by itself: the job is, as a whole")
+		c.addDefaultIf(c.hasPath(path), Differs, path+".restartPolicy", "", "a pod is never started again by itself: the job is, as a whole")
 	}
-	c.whereRanksRun()
+	c.noteWhereRanksRun()
 	for _, role := range slices.Sorted(maps.Keys(c.spec.ReplicaSpecs)) {
 		if role != launcherReplica && role != workerReplica {
-			c.add(NotPossible, child("spec.mpiReplicaSpecs", role), "", "mpi-operator reads `Launcher` and `Worker`, and never read this: remove it, or correct its name")
+			c.add(NotPossible, childPath("spec.mpiReplicaSpecs", role), "", "mpi-operator reads `Launcher` and `Worker`, and never read this: remove it, or correct its name")
 		}
 	}
 }
 
-// whereRanksRun: a launcher is one of the nodes, or apart from them.
-func (c *converter) whereRanksRun() {
+// noteWhereRanksRun: a launcher is one of the nodes, or apart from them.
+func (c *converter) noteWhereRanksRun() {
 	const path, to = "spec.runLauncherAsWorker", "MPIRuntime spec.launcher.runsRanks"
 	runtime := c.choice.runtime
 	switch asked, runs := c.need.runsRanks, runtime.Spec.Launcher.RunsRanks; {
@@ -322,14 +322,14 @@ func (c *converter) whereRanksRun() {
 	}
 }
 
-func (c *converter) addDefaultIf(is bool, class Class, path, to, format string, args ...any) {
+func (c *converter) addDefaultIf(is bool, class OutcomeClass, path, to, format string, args ...any) {
 	if is {
 		c.addDefault(class, path, to, format, args...)
 	}
 }
 
-// list is some words as a sentence has them.
-func list(words []string) string { return fmt.Sprintf("`%s`", strings.Join(words, "`, `")) }
+// joinQuoted is some words as a sentence has them.
+func joinQuoted(words []string) string { return fmt.Sprintf("`%s`", strings.Join(words, "`, `")) }
 
 // CheckMPIVersion refuses what is not a version of an MPI library.
 func CheckMPIVersion(version string) error {

@@ -27,7 +27,7 @@ import (
 // converted converts the one MPIJob of a text with the repository of the tests.
 func converted(tb testing.TB, text string, catalog *convert.Catalog) *convert.Result {
 	tb.Helper()
-	in := convert.Read(source.NewFile("job.yaml", []byte(text)))
+	in := convert.ReadInput(source.NewFile("job.yaml", []byte(text)))
 	if len(in.Jobs) != 1 || len(in.Problems) > 0 {
 		tb.Fatalf("%d jobs, problems %v in\n%s", len(in.Jobs), in.Problems, text)
 	}
@@ -36,8 +36,8 @@ func converted(tb testing.TB, text string, catalog *convert.Catalog) *convert.Re
 
 func catalogOf(tb testing.TB) *convert.Catalog {
 	tb.Helper()
-	catalog := convert.LoadCatalog(corpus.Repository(tb, "testdata"))
-	if len(catalog.Unread) > 0 || catalog.Empty() {
+	catalog := convert.LoadCatalog(corpus.LoadRepository(tb, "testdata"))
+	if len(catalog.Unread) > 0 || catalog.IsEmpty() {
 		tb.Fatalf("the repository of the tests has mistakes: %v", catalog.Unread)
 	}
 	return catalog
@@ -73,7 +73,7 @@ func without(all, others []string) string {
 func TestMutations(t *testing.T) {
 	base := converted(t, corpus.Base, catalogOf(t))
 	golden.Run(t, "testdata/mutations", func(t *testing.T, c *golden.Case) {
-		r := converted(t, corpus.Changed(t, string(c.Files["change.yaml"].Data)), catalogOf(t))
+		r := converted(t, corpus.ChangedMPIJob(t, string(c.Files["change.yaml"].Data)), catalogOf(t))
 		c.Output("report", without(lines(r), lines(base)))
 		before, after := strings.Split(base.YAML(), "\n"), strings.Split(r.YAML(), "\n")
 		c.Output("trainjob", without(after, before))
@@ -90,14 +90,14 @@ func TestWhole(t *testing.T) {
 		catalog := catalogOf(t)
 		var in convert.Input
 		for _, name := range slices.Sorted(maps.Keys(c.Files)) {
-			in.Join(convert.Read(source.NewFile(name, c.Files[name].Data)))
+			in.Append(convert.ReadInput(source.NewFile(name, c.Files[name].Data)))
 		}
 		var results []*convert.Result
 		for _, job := range in.Jobs {
 			results = append(results, convert.Convert(job, catalog, convert.Options{}))
 		}
 		var text strings.Builder
-		if err := convert.Text(&text, in, results); err != nil {
+		if err := convert.WriteText(&text, in, results); err != nil {
 			t.Fatal(err)
 		}
 		c.Output("report", text.String())
@@ -110,7 +110,7 @@ func TestWhole(t *testing.T) {
 // TestNothingIsDropped: every value of every MPIJob is named by the report, itself or what holds it, and what the report calls carried is in
 // the TrainJob.
 func TestNothingIsDropped(t *testing.T) {
-	for name, text := range corpus.Mutations(t, "testdata") {
+	for name, text := range corpus.LoadMutations(t, "testdata") {
 		r := converted(t, text, catalogOf(t))
 		nothingIsDropped(t, name, text, r)
 	}
@@ -170,7 +170,7 @@ func scalars(value any, at string, visit func(at, value string)) {
 // TestTrainJobsAreValid asks the schemas of the API server: CRD, CEL rules and all.
 func TestTrainJobsAreValid(t *testing.T) {
 	schemas := newestSchemas(t)
-	for name, text := range corpus.Mutations(t, "testdata") {
+	for name, text := range corpus.LoadMutations(t, "testdata") {
 		r := converted(t, text, catalogOf(t))
 		if name == "long-name" || name == "generated-name" || name == "odd-texts" {
 			continue // the name is for hands, or the API server's to make
@@ -206,8 +206,8 @@ func valid(t *testing.T, schemas *schema.Schemas, name string, r *convert.Result
 
 // TestSpecsCompile: what is proposed compiles with the repository for which it was proposed, without a finding.
 func TestSpecsCompile(t *testing.T) {
-	root, catalog := corpus.Repository(t, "testdata"), catalogOf(t)
-	mutations := corpus.Mutations(t, "testdata")
+	root, catalog := corpus.LoadRepository(t, "testdata"), catalogOf(t)
+	mutations := corpus.LoadMutations(t, "testdata")
 	specs := 0
 	delete(mutations, "odd-texts") // what is not an image makes no runtime, and is told to be none
 	for _, name := range slices.Sorted(maps.Keys(mutations)) {
@@ -242,7 +242,7 @@ func TestExamples(t *testing.T) {
 		"v2beta1/pi/pi-intel.yaml":              "ENTRYPOINT",
 		"v2beta1/horovod/tensorflow-mnist.yaml": "no profile of the catalog has machines",
 	}
-	examples := corpus.Examples(t)
+	examples := corpus.LoadExamples(t)
 	free := 0
 	// One catalog for all: a draft that one of them needs is not taken for those that have machines.
 	catalog := convert.LoadCatalog(repositoryOfThisProject())
@@ -280,7 +280,7 @@ func TestConstants(t *testing.T) {
 
 // TestJSON: the report for programs has the same entries, and is JSON.
 func TestJSON(t *testing.T) {
-	in := convert.Read(source.NewFile("job.yaml", []byte(corpus.Base+"---\nkind: Service\nmetadata: {name: s}\n---\n- no object\n")))
+	in := convert.ReadInput(source.NewFile("job.yaml", []byte(corpus.Base+"---\nkind: Service\nmetadata: {name: s}\n---\n- no object\n")))
 	r := convert.Convert(in.Jobs[0], catalogOf(t), convert.Options{MPIVersion: "5.0.7"})
 	report := convert.NewReport(in, []*convert.Result{r})
 	data, err := json.Marshal(report)
@@ -302,7 +302,7 @@ func TestJSON(t *testing.T) {
 // TestWithoutCatalog: nothing is known of machines, and everything is proposed.
 func TestWithoutCatalog(t *testing.T) {
 	r := converted(t, corpus.Base, &convert.Catalog{})
-	if !r.Proposed || len(r.Specs) != 2 || r.ToReview() != 1 || r.TrainJob.Labels != nil {
-		t.Errorf("%d specs, %d for hands, labels %v", len(r.Specs), r.ToReview(), r.TrainJob.Labels)
+	if !r.Proposed || len(r.Specs) != 2 || r.CountToReview() != 1 || r.TrainJob.Labels != nil {
+		t.Errorf("%d specs, %d for hands, labels %v", len(r.Specs), r.CountToReview(), r.TrainJob.Labels)
 	}
 }

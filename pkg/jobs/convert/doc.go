@@ -1,8 +1,8 @@
 // Package convert turns MPIJobs of kubeflow/mpi-operator into TrainJobs of compiled runtimes, and says of every value of an MPIJob what
 // became of it.
 //
-// The flow is Read (text to jobs with places) → Convert (one job, with a catalog) → Text, or the values themselves. A job becomes a
-// TrainJob; where the catalog has no runtime that fits, the specs of one that would come with it (Spec), and count for the jobs after it.
+// The flow is ReadInput (text to jobs with places) → Convert (one job, with a catalog) → WriteText, or the values themselves. A job becomes a
+// TrainJob; where the catalog has no runtime that fits, the specs of one that would come with it (SpecFile), and count for the jobs after it.
 //
 // Nothing is dropped in silence. Whatever converts a value claims its path in a log of outcomes, and what nobody has claimed in the end is reported
 // as not possible. Fields that mpi-operator does not know are reported as such, because a mistyped field never had an effect.

@@ -12,7 +12,7 @@ import (
 // FuzzRead feeds anything to the reader and the conversion. Neither may panic or hang; every place must be in the file, and what comes out
 // must name each value that went in, which TestNothingIsDropped looks at in detail.
 func FuzzRead(f *testing.F) {
-	for _, text := range corpus.Mutations(f, "testdata") {
+	for _, text := range corpus.LoadMutations(f, "testdata") {
 		f.Add([]byte(text))
 	}
 	f.Add([]byte("a: &a [*a]\n"))
@@ -22,7 +22,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("apiVersion: kubeflow.org/v1\nkind: MPIJob\nmetadata:\n  name: A\nspec:\n mpiReplicaSpecs:\n    Launcher: \n      template:\n       spec:\n        containers:\n        - image: \x7f\n          env: [{name: A, value: \"\\x7f\\x85\\ufeff\\uffff\"}]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file := source.NewFile("f.yaml", data)
-		in := convert.Read(file)
+		in := convert.ReadInput(file)
 		last := strings.Count(file.Text(), "\n") + strings.Count(file.Text(), "\r") + 1
 		for _, problem := range in.Problems {
 			if problem.At.Line > last+1 { // the library counts the end as a line

@@ -26,27 +26,27 @@ const (
 	workerReplica   = "Worker"
 )
 
-// Job is an MPIJob as it was written.
-type Job struct {
-	*document
+// MPIJob is an MPIJob as it was written.
+type MPIJob struct {
+	*yamlDocument
 	// Version is its apiVersion.
 	Version string
-	spec    mpiJob
+	spec    mpiJobManifest
 	// unknown are the paths of fields that the version does not have.
 	unknown []string
 }
 
 // Name is that of the MPIJob, empty where the API server shall make one.
-func (j *Job) Name() string { return j.spec.Name }
+func (j *MPIJob) Name() string { return j.spec.Name }
 
 // Namespace is empty where none is written.
-func (j *Job) Namespace() string { return j.spec.Namespace }
+func (j *MPIJob) Namespace() string { return j.spec.Namespace }
 
-// At is where the MPIJob begins.
-func (j *Job) At() source.Span { return j.at }
+// Span is where the MPIJob begins.
+func (j *MPIJob) Span() source.Span { return j.at }
 
-// mpiJob is what we read of an MPIJob. Fields that only one version has are taken away from the other by reportForeign.
-type mpiJob struct {
+// mpiJobManifest is what we read of an MPIJob. Fields that only one version has are taken away from the other by reportForeign.
+type mpiJobManifest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              mpiJobSpec   `json:"spec"`
@@ -104,58 +104,58 @@ var foreign = map[string][]string{
 	versionV2beta1: {"spec.mainContainer", "spec.cleanPodPolicy"},
 }
 
-func decodeJob(d *document, version string, value any) (*Job, error) {
+func decodeJob(d *yamlDocument, version string, value any) (*MPIJob, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{document: d, Version: version}
+	j := &MPIJob{yamlDocument: d, Version: version}
 	unknown, err := kjson.UnmarshalStrict(data, &j.spec)
 	if err != nil {
-		return nil, d.typeError(err, value)
+		return nil, d.describeTypeError(err, value)
 	}
 	for _, strict := range unknown {
-		if found := unknownField.FindStringSubmatch(strict.Error()); found != nil && !within(found[1], "status") {
+		if found := unknownField.FindStringSubmatch(strict.Error()); found != nil && !isWithinPath(found[1], "status") {
 			j.unknown = append(j.unknown, found[1])
 		}
 	}
 	for _, path := range foreign[version] {
-		if d.has(path) {
+		if d.hasPath(path) {
 			j.unknown = append(j.unknown, path)
 		}
 	}
-	return j, j.check()
+	return j, j.checkRequired()
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
 
-// typeError says where a value has the wrong type.
-func (d *document) typeError(err error, value any) error {
+// describeTypeError says where a value has the wrong type.
+func (d *yamlDocument) describeTypeError(err error, value any) error {
 	var wrong *json.UnmarshalTypeError
 	message := strings.TrimPrefix(err.Error(), "json: ")
 	at := d.at
 	if what, field, found := strings.Cut(message, " into Go struct field "); found {
 		name, of, _ := strings.Cut(field, " of type ")
 		_, path, _ := strings.Cut(name, ".")
-		path = d.whole(path, strings.TrimPrefix(what, "cannot unmarshal "), value)
-		at, message = d.place(path), fmt.Sprintf("%s of `%s`: %s", strings.TrimSuffix(what, " "), path, of)
+		path = d.pathOfValue(path, strings.TrimPrefix(what, "cannot unmarshal "), value)
+		at, message = d.placeOf(path), fmt.Sprintf("%s of `%s`: %s", strings.TrimSuffix(what, " "), path, of)
 	}
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		path := d.whole(wrong.Field, wrong.Value, value)
-		at, message = d.place(path), fmt.Sprintf("`%s` is a %s, and must be of type %s", path, wrong.Value, wrong.Type)
+		path := d.pathOfValue(wrong.Field, wrong.Value, value)
+		at, message = d.placeOf(path), fmt.Sprintf("`%s` is a %s, and must be of type %s", path, wrong.Value, wrong.Type)
 	}
-	return &placed{at: at, message: message}
+	return &placedError{at: at, message: message}
 }
 
-// whole returns the path of a value that the decoder found to be of a kind, such as `string`. The decoder names fields only: neither the keys of a
+// pathOfValue returns the path of a value that the decoder found to be of a kind, such as `string`. The decoder names fields only: neither the keys of a
 // mapping that has any, such as `Worker`, nor indices of lists.
-func (d *document) whole(fields, kind string, root any) string {
+func (d *yamlDocument) pathOfValue(fields, kind string, root any) string {
 	kind, _, _ = strings.Cut(kind, " ") // `number 1.5`
 	var found []string
 	var look func(value any, path string, fields []string)
 	look = func(value any, path string, fields []string) {
 		if len(fields) == 0 {
-			if kindIn(value) == kind {
+			if jsonKindOf(value) == kind {
 				found = append(found, path)
 			}
 			return
@@ -167,11 +167,11 @@ func (d *document) whole(fields, kind string, root any) string {
 			}
 		case map[string]any:
 			if below, is := value[fields[0]]; is {
-				look(below, child(path, fields[0]), fields[1:])
+				look(below, childPath(path, fields[0]), fields[1:])
 				return
 			}
 			for key, below := range value {
-				look(below, child(path, key), fields)
+				look(below, childPath(path, key), fields)
 			}
 		}
 	}
@@ -180,12 +180,12 @@ func (d *document) whole(fields, kind string, root any) string {
 		return fields
 	}
 	return slices.MinFunc(found, func(a, b string) int {
-		return cmp.Or(cmp.Compare(d.place(a).Line, d.place(b).Line), cmp.Compare(d.place(a).Column, d.place(b).Column), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(d.placeOf(a).Line, d.placeOf(b).Line), cmp.Compare(d.placeOf(a).Column, d.placeOf(b).Column), cmp.Compare(a, b))
 	})
 }
 
-// kindIn is how encoding/json calls what a value is.
-func kindIn(value any) string {
+// jsonKindOf is how encoding/json calls what a value is.
+func jsonKindOf(value any) string {
 	switch value.(type) {
 	case string:
 		return "string"
@@ -201,22 +201,22 @@ func kindIn(value any) string {
 	return ""
 }
 
-// check refuses what mpi-operator refuses and nothing could be made of (pkg/apis/kubeflow/validation).
-func (j *Job) check() error {
+// checkRequired refuses what mpi-operator refuses and nothing could be made of (pkg/apis/kubeflow/validation).
+func (j *MPIJob) checkRequired() error {
 	for _, role := range []string{launcherReplica, workerReplica} {
-		path := child("spec.mpiReplicaSpecs", role)
+		path := childPath("spec.mpiReplicaSpecs", role)
 		if spec := j.spec.Spec.ReplicaSpecs[role]; spec != nil && len(spec.Template.Spec.Containers) == 0 {
-			return &placed{at: j.place(path), message: "`" + path + ".template.spec.containers` is missing: at least one container is needed"}
+			return &placedError{at: j.placeOf(path), message: "`" + path + ".template.spec.containers` is missing: at least one container is needed"}
 		}
 	}
 	launcher := j.spec.Spec.ReplicaSpecs[launcherReplica]
 	switch {
 	case launcher == nil:
-		return &placed{at: j.place("spec.mpiReplicaSpecs"), message: "`spec.mpiReplicaSpecs.Launcher` is missing: its command is what the job runs"}
+		return &placedError{at: j.placeOf("spec.mpiReplicaSpecs"), message: "`spec.mpiReplicaSpecs.Launcher` is missing: its command is what the job runs"}
 	case launcher.Replicas != nil && *launcher.Replicas != 1:
-		return &placed{at: j.place(launcherPath + ".replicas"), message: fmt.Sprintf("the launcher has %d replicas; it has 1", *launcher.Replicas)}
+		return &placedError{at: j.placeOf(launcherPath + ".replicas"), message: fmt.Sprintf("the launcher has %d replicas; it has 1", *launcher.Replicas)}
 	case j.spec.Name == "" && j.spec.GenerateName == "":
-		return &placed{at: j.place("metadata"), message: "`metadata.name` is missing"}
+		return &placedError{at: j.placeOf("metadata"), message: "`metadata.name` is missing"}
 	}
 	return nil
 }

@@ -9,29 +9,31 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Class is what became of a value of an MPIJob.
-type Class string
+// OutcomeClass is what became of a value of an MPIJob.
+type OutcomeClass string
 
 // The classes, in the order in which a report has them.
 const (
 	// Carried means that the TrainJob says the same.
-	Carried Class = "carried"
+	Carried OutcomeClass = "carried"
 	// ByRuntime means that the runtime, or the platform, has it.
-	ByRuntime Class = "runtime"
+	ByRuntime OutcomeClass = "runtime"
 	// Differs means that the job runs, and something is not as it was.
-	Differs Class = "differs"
+	Differs OutcomeClass = "differs"
 	// NotPossible means that somebody has to decide: the value is not in what came out.
-	NotPossible Class = "notPossible"
+	NotPossible OutcomeClass = "notPossible"
 	// LeftOut are values that a cluster wrote and no person.
-	LeftOut Class = "leftOut"
+	LeftOut OutcomeClass = "leftOut"
 )
 
 // Classes returns all classes in the order of a report.
-func Classes() []Class { return []Class{Carried, ByRuntime, Differs, NotPossible, LeftOut} }
+func Classes() []OutcomeClass {
+	return []OutcomeClass{Carried, ByRuntime, Differs, NotPossible, LeftOut}
+}
 
 // Title returns the class in words.
-func (c Class) Title() string {
-	return map[Class]string{
+func (c OutcomeClass) Title() string {
+	return map[OutcomeClass]string{
 		Carried: "carried over", ByRuntime: "carried by the runtime", Differs: "behaves differently",
 		NotPossible: "not possible", LeftOut: "left out: written by the cluster",
 	}[c]
@@ -39,7 +41,7 @@ func (c Class) Title() string {
 
 // Outcome is what became of one value, or of several below one path.
 type Outcome struct {
-	Class Class
+	Class OutcomeClass
 	// From is the path in the MPIJob, as kubectl writes it.
 	From string
 	// Value is what stands there, shortened; empty for what holds other values, `default` where nothing is written.
@@ -53,33 +55,33 @@ type Outcome struct {
 
 // outcomeLog knows of every value of an MPIJob whether somebody said what became of it.
 type outcomeLog struct {
-	*document
+	*yamlDocument
 	entries []Outcome
 	claimed []string
 }
 
 // add says what became of a path; nothing is said about a path at which nothing is written.
-func (l *outcomeLog) add(class Class, path, to, format string, args ...any) {
-	if !l.has(path) {
+func (l *outcomeLog) add(class OutcomeClass, path, to, format string, args ...any) {
+	if !l.hasPath(path) {
 		return
 	}
-	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: l.shown(path), To: to, Note: fmt.Sprintf(format, args...), At: l.place(path)})
+	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: l.shownValue(path), To: to, Note: fmt.Sprintf(format, args...), At: l.placeOf(path)})
 	l.claimed = append(l.claimed, path)
 }
 
 // addDefault says it of a path whose default counts where nothing is written.
-func (l *outcomeLog) addDefault(class Class, path, to, format string, args ...any) {
-	if l.has(path) {
+func (l *outcomeLog) addDefault(class OutcomeClass, path, to, format string, args ...any) {
+	if l.hasPath(path) {
 		l.add(class, path, to, format, args...)
 		return
 	}
-	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: "default", To: to, Note: fmt.Sprintf(format, args...), At: l.place(path)})
+	l.entries = append(l.entries, Outcome{Class: class, From: path, Value: "default", To: to, Note: fmt.Sprintf(format, args...), At: l.placeOf(path)})
 }
 
 // longest is how many characters of a value a report shows.
 const longest = 60
 
-func (l *outcomeLog) shown(path string) string {
+func (l *outcomeLog) shownValue(path string) string {
 	value, leaf := l.values[path]
 	if !leaf {
 		return ""
@@ -94,18 +96,18 @@ func (l *outcomeLog) shown(path string) string {
 	return string(runes)
 }
 
-// close reports what nobody has claimed: as one entry for the largest part of which nothing is claimed.
-func (l *outcomeLog) close(unknown []string) []Outcome {
+// closeWithUnclaimed reports what nobody has claimed: as one entry for the largest part of which nothing is claimed.
+func (l *outcomeLog) closeWithUnclaimed(unknown []string) []Outcome {
 	for _, path := range unknown {
 		l.entries = append(l.entries, Outcome{
-			Class: NotPossible, From: path, Value: l.shown(path), At: l.place(path),
+			Class: NotPossible, From: path, Value: l.shownValue(path), At: l.placeOf(path),
 			Note: "no field of this version of MPIJob, and so without effect until now: remove it, or correct its name",
 		})
 		l.claimed = append(l.claimed, path)
 	}
 	for _, leaf := range l.leaves {
-		if !l.covered(leaf) {
-			part := l.part(leaf)
+		if !l.isClaimed(leaf) {
+			part := l.largestUnclaimed(leaf)
 			l.add(NotPossible, part, "", "neither a TrainJob nor a runtime can say it: build it into the image or the command, or do without")
 		}
 	}
@@ -116,14 +118,14 @@ func (l *outcomeLog) close(unknown []string) []Outcome {
 	return l.entries
 }
 
-func (l *outcomeLog) covered(leaf string) bool {
-	return slices.ContainsFunc(l.claimed, func(path string) bool { return within(leaf, path) })
+func (l *outcomeLog) isClaimed(leaf string) bool {
+	return slices.ContainsFunc(l.claimed, func(path string) bool { return isWithinPath(leaf, path) })
 }
 
-// part is the largest value around a leaf of which nothing is claimed.
-func (l *outcomeLog) part(leaf string) string {
+// largestUnclaimed is the largest value around a leaf of which nothing is claimed.
+func (l *outcomeLog) largestUnclaimed(leaf string) string {
 	part := leaf
-	for above := parent(leaf); above != "" && !slices.ContainsFunc(l.claimed, func(path string) bool { return within(path, above) }); above = parent(above) {
+	for above := parentPath(leaf); above != "" && !slices.ContainsFunc(l.claimed, func(path string) bool { return isWithinPath(path, above) }); above = parentPath(above) {
 		if _, found := l.places[above]; found {
 			part = above
 		}

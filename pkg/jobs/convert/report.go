@@ -42,13 +42,13 @@ type ReportSpec struct {
 
 // ReportEntry is what became of a value.
 type ReportEntry struct {
-	Class Class  `json:"class"`
-	From  string `json:"from"`
-	Value string `json:"value,omitempty"`
-	To    string `json:"to,omitempty"`
-	Note  string `json:"note,omitempty"`
-	File  string `json:"file"`
-	Line  int    `json:"line"`
+	Class OutcomeClass `json:"class"`
+	From  string       `json:"from"`
+	Value string       `json:"value,omitempty"`
+	To    string       `json:"to,omitempty"`
+	Note  string       `json:"note,omitempty"`
+	File  string       `json:"file"`
+	Line  int          `json:"line"`
 }
 
 // ReportPlace is a message about a place.
@@ -62,7 +62,7 @@ type ReportPlace struct {
 func NewReport(in Input, results []*Result) *Report {
 	r := &Report{Jobs: []JobReport{}}
 	for _, result := range results {
-		if result.ToReview() > 0 {
+		if result.CountToReview() > 0 {
 			r.NeedHands++
 		}
 		r.Jobs = append(r.Jobs, jobReport(result))
@@ -77,7 +77,7 @@ func NewReport(in Input, results []*Result) *Report {
 }
 
 func jobReport(result *Result) JobReport {
-	at := result.Job.At()
+	at := result.Job.Span()
 	report := JobReport{
 		Name: result.Job.Name(), Namespace: result.Job.Namespace(), File: at.Path(), Line: at.Line,
 		Runtime: result.Runtime, Profile: result.Profile, Proposed: result.Proposed, Rejected: result.Rejected,
@@ -111,16 +111,16 @@ func (r *Result) JSON() []byte {
 }
 
 // YAML returns the TrainJob.
-func (r *Result) YAML() string { return yamlOf(r.JSON()) }
+func (r *Result) YAML() string { return jsonToYAML(r.JSON()) }
 
-// Text writes what became of each value of each job, side by side.
-func Text(w io.Writer, in Input, results []*Result) error {
+// WriteText writes what became of each value of each job, side by side.
+func WriteText(w io.Writer, in Input, results []*Result) error {
 	text := &errWriter{w: w}
 	for i, r := range results {
 		if i > 0 {
 			text.printf("\n")
 		}
-		jobText(text, r)
+		writeJob(text, r)
 	}
 	for _, other := range in.Others {
 		text.printf("%s:%d: %s is no MPIJob: left as it is\n", other.At.Path(), other.At.Line, strings.TrimSpace(other.Kind+" "+other.Name))
@@ -130,7 +130,7 @@ func Text(w io.Writer, in Input, results []*Result) error {
 	}
 	hands := 0
 	for _, r := range results {
-		if r.ToReview() > 0 {
+		if r.CountToReview() > 0 {
 			hands++
 		}
 	}
@@ -140,20 +140,20 @@ func Text(w io.Writer, in Input, results []*Result) error {
 	return text.err
 }
 
-func jobText(w *errWriter, r *Result) {
-	at := r.Job.At()
+func writeJob(w *errWriter, r *Result) {
+	at := r.Job.Span()
 	state := ""
 	if r.Proposed {
 		state = ", which the catalog lacks"
 	}
-	w.printf("MPIJob %s (%s:%d) → TrainJob with runtime %s%s, machines %s\n", name(r.Job), at.Path(), at.Line, r.Runtime, state, r.Profile)
+	w.printf("MPIJob %s (%s:%d) → TrainJob with runtime %s%s, machines %s\n", displayName(r.Job), at.Path(), at.Line, r.Runtime, state, r.Profile)
 	if r.Proposed {
 		for _, why := range r.Rejected {
 			w.printf("  not %s\n", why)
 		}
 	}
 	for _, class := range Classes() {
-		if r.Count(class) == 0 {
+		if r.CountClass(class) == 0 {
 			continue
 		}
 		w.printf("\n  %s\n", class.Title())
@@ -163,7 +163,7 @@ func jobText(w *errWriter, r *Result) {
 				writeEntry(columns, e)
 			}
 		}
-		w.keep(columns.Flush())
+		w.keepFirstError(columns.Flush())
 	}
 	for _, spec := range r.Specs {
 		w.printf("\n  %s\n", spec.Path)
@@ -173,7 +173,7 @@ func jobText(w *errWriter, r *Result) {
 	}
 }
 
-func name(j *Job) string {
+func displayName(j *MPIJob) string {
 	text := j.Name()
 	if text == "" {
 		text = j.spec.GenerateName + "…"
@@ -210,11 +210,11 @@ func (e *errWriter) Write(p []byte) (int, error) {
 		return 0, e.err
 	}
 	n, err := e.w.Write(p)
-	e.keep(err)
+	e.keepFirstError(err)
 	return n, err
 }
 
-func (e *errWriter) keep(err error) {
+func (e *errWriter) keepFirstError(err error) {
 	if e.err == nil {
 		e.err = err
 	}

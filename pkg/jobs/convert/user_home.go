@@ -13,19 +13,19 @@ const imageHome = "image-home"
 
 var userHome = regexp.MustCompile(`(^|[^\w/.-])` + regexp.QuoteMeta(mpi.UserHome) + `($|/|[^\w.-])`)
 
-// inUserHome reports whether a command calls what images of mpi-operator have in the home of their user. All pods of a TrainJob have an
+// isInUserHome reports whether a command calls what images of mpi-operator have in the home of their user. All pods of a TrainJob have an
 // empty folder there, for the programs that Kubeflow's SDK writes.
-func (c *converter) inUserHome(text string) bool { return userHome.MatchString(text) }
+func (c *converter) isInUserHome(text string) bool { return userHome.MatchString(text) }
 
-// homeOfImage mounts the folder of the image where the empty one would be: an image volume of the same image.
-func (c *converter) homeOfImage(path string) {
+// mountImageHome mounts the folder of the image where the empty one would be: an image volume of the same image.
+func (c *converter) mountImageHome(path string) {
 	c.add(Differs, path, "spec.runtimePatches", "the pods of a TrainJob have an empty folder at %s: the image's own is mounted there, read-only, which takes Kubernetes 1.35 or image volumes switched on", mpi.UserHome)
 	for _, patch := range c.pods {
 		patch.home = true
 	}
 }
 
-func (c *converter) addHome(patch *podPatch) {
+func (c *converter) addHomeVolume(patch *podPatch) {
 	if !patch.home {
 		return
 	}

@@ -40,9 +40,9 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// Mapper returns where the API server serves the kinds of Scheme and those above. That is known, so nobody asks for it: discovery would cost
+// NewRESTMapper returns where the API server serves the kinds of Scheme and those above. That is known, so nobody asks for it: discovery would cost
 // each command two requests and more.
-func Mapper(scheme *runtime.Scheme) apimeta.RESTMapper {
+func NewRESTMapper(scheme *runtime.Scheme) apimeta.RESTMapper {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	for kind := range scheme.AllKnownTypes() {
 		if kind.Version != runtime.APIVersionInternal {
@@ -74,7 +74,7 @@ func NewClient(config *rest.Config) (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: Mapper(scheme)})
+	made, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: NewRESTMapper(scheme)})
 	if err != nil {
 		return nil, fmt.Errorf("make a client: %w", err)
 	}

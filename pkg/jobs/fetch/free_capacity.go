@@ -24,12 +24,12 @@ type FreeCapacity struct {
 
 // FreeQuota is what a quota of the namespace leaves.
 type FreeQuota struct {
-	Name string      `json:"name"`
-	Free []Remainder `json:"free"`
+	Name string       `json:"name"`
+	Free []FreeAmount `json:"free"`
 }
 
-// Remainder is what is free of a resource: `2 of 8`.
-type Remainder struct {
+// FreeAmount is what is free of a resource: `2 of 8`.
+type FreeAmount struct {
 	Resource string `json:"resource"`
 	Free     string `json:"free"`
 	Of       string `json:"of"`
@@ -47,18 +47,18 @@ type QueueLoad struct {
 
 // FreeCapacityIn reads what is free in a namespace, and how long the queue of a job is. Queue may be nil.
 func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queue *view.Queue) *FreeCapacity {
-	room, noted := &FreeCapacity{}, &view.Objects{}
+	room, noted := &FreeCapacity{}, &view.JobObjects{}
 	var quotas corev1.ResourceQuotaList
 	err := c.List(ctx, &quotas, client.InNamespace(namespace))
-	note(noted, "resourcequotas", err)
+	noteWithheld(noted, "resourcequotas", err)
 	for _, quota := range quotas.Items {
-		room.Quotas = append(room.Quotas, FreeQuota{Name: quota.Name, Free: remainders(&quota)})
+		room.Quotas = append(room.Quotas, FreeQuota{Name: quota.Name, Free: freeRemainders(&quota)})
 	}
 	if queue != nil {
 		found := &unstructured.Unstructured{}
 		found.SetGroupVersionKind(LocalQueueKind)
 		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: queue.Name}, found)
-		note(noted, "queue "+queue.Name, err)
+		noteWithheld(noted, "queue "+queue.Name, err)
 		if err == nil {
 			room.Queue = queueLoad(found)
 		}
@@ -67,22 +67,22 @@ func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queu
 	return room
 }
 
-// note notes why something could not be read, whatever the reason is: an answer without it is better than none.
-func note(noted *view.Objects, what string, err error) {
-	if withhold(noted, what, &err) != nil {
+// noteWithheld notes why something could not be read, whatever the reason is: an answer without it is better than none.
+func noteWithheld(noted *view.JobObjects, what string, err error) {
+	if withholdOrFail(noted, what, &err) != nil {
 		noted.Withheld = append(noted.Withheld, view.Withheld{What: what, Why: err.Error()})
 	}
 }
 
-func remainders(quota *corev1.ResourceQuota) []Remainder {
-	var list []Remainder
+func freeRemainders(quota *corev1.ResourceQuota) []FreeAmount {
+	var list []FreeAmount
 	for _, name := range slices.Sorted(maps.Keys(quota.Status.Hard)) {
 		hard := quota.Status.Hard[name]
 		free := hard.DeepCopy()
 		if used, known := quota.Status.Used[name]; known {
 			free.Sub(used)
 		}
-		list = append(list, Remainder{Resource: string(name), Free: free.String(), Of: hard.String()})
+		list = append(list, FreeAmount{Resource: string(name), Free: free.String(), Of: hard.String()})
 	}
 	return list
 }
@@ -95,8 +95,8 @@ func queueLoad(found *unstructured.Unstructured) *QueueLoad {
 	return q
 }
 
-// Lines are the same for people.
-func (r *FreeCapacity) Lines() []string {
+// DescribeLines are the same for people.
+func (r *FreeCapacity) DescribeLines() []string {
 	var lines []string
 	for _, quota := range r.Quotas {
 		parts := make([]string, len(quota.Free))

@@ -35,28 +35,28 @@ type preflightReader struct {
 // named in the input.
 func PreflightInput(ctx context.Context, c client.Client, job *trainer.TrainJob) (preflight.Input, error) {
 	a := &preflightReader{client: c, in: preflight.Input{TrainJob: job}}
-	for _, read := range []func(context.Context) error{a.admission, a.runtime, a.bounds, a.queue} {
+	for _, read := range []func(context.Context) error{a.dryRunAdmission, a.readRuntime, a.readBounds, a.readQueue} {
 		if err := read(ctx); err != nil {
 			return preflight.Input{}, err
 		}
 	}
-	if made := a.resolved(); made != nil {
-		a.references(ctx, *made)
-		a.machines(ctx, *made)
+	if made := a.resolveJob(); made != nil {
+		a.findMissingReferences(ctx, *made)
+		a.countMachines(ctx, *made)
 	}
 	return a.in, nil
 }
 
-// FreeRoomNow reads what there is room for now, for a job that exists and has no pods, which would count against quotas. Whether it is admitted, and
+// FreeRoomInput reads what there is room for now, for a job that exists and has no pods, which would count against quotas. Whether it is admitted, and
 // where it stands in its queue, its conditions say.
-func FreeRoomNow(ctx context.Context, c client.Client, o view.Objects) (preflight.Input, error) {
+func FreeRoomInput(ctx context.Context, c client.Client, o view.JobObjects) (preflight.Input, error) {
 	a := &preflightReader{client: c, in: preflight.Input{TrainJob: o.TrainJob, Runtime: o.Runtime}}
-	err := a.bounds(ctx)
+	err := a.readBounds(ctx)
 	return a.in, err
 }
 
-// unseen notes that something could not be read.
-func (a *preflightReader) unseen(what string, err error) {
+// noteUnseen notes that something could not be read.
+func (a *preflightReader) noteUnseen(what string, err error) {
 	a.in.Unseen = append(a.in.Unseen, fmt.Sprintf("%s: %s", what, apierror.Explain(err).Message))
 }
 
@@ -66,8 +66,8 @@ func isFatal(err error) bool {
 	return kind == apierror.NoServer || kind == apierror.Unknown || kind == apierror.NoKind
 }
 
-// admission asks the API server whether it would take the job: its schema, policies and webhooks judge a dry run as they judge the job.
-func (a *preflightReader) admission(ctx context.Context) error {
+// dryRunAdmission asks the API server whether it would take the job: its schema, policies and webhooks judge a dry run as they judge the job.
+func (a *preflightReader) dryRunAdmission(ctx context.Context) error {
 	err := a.client.Create(ctx, a.in.TrainJob.DeepCopy(), client.DryRunAll)
 	if err == nil {
 		return nil
@@ -83,7 +83,7 @@ func (a *preflightReader) admission(ctx context.Context) error {
 	return nil
 }
 
-func (a *preflightReader) runtime(ctx context.Context) error {
+func (a *preflightReader) readRuntime(ctx context.Context) error {
 	runtime, err := RuntimeOf(ctx, a.client, a.in.TrainJob)
 	switch {
 	case err == nil:
@@ -94,12 +94,12 @@ func (a *preflightReader) runtime(ctx context.Context) error {
 	case apierrors.IsNotFound(err) && a.in.Denied == "":
 		a.in.Denied = fmt.Sprintf("there is no runtime `%s`", a.in.TrainJob.Spec.RuntimeRef.Name)
 	default:
-		a.unseen("runtime", err)
+		a.noteUnseen("runtime", err)
 	}
 	return nil
 }
 
-func (a *preflightReader) resolved() *mpijob.Job {
+func (a *preflightReader) resolveJob() *mpijob.Job {
 	if a.in.Runtime == nil || !a.in.Runtime.IsMPI() {
 		return nil
 	}
@@ -110,22 +110,22 @@ func (a *preflightReader) resolved() *mpijob.Job {
 	return &made
 }
 
-func (a *preflightReader) bounds(ctx context.Context) error {
+func (a *preflightReader) readBounds(ctx context.Context) error {
 	in := client.InNamespace(a.in.TrainJob.Namespace)
 	var quotas corev1.ResourceQuotaList
 	if err := a.client.List(ctx, &quotas, in); err != nil {
-		a.unseen("quotas", err)
+		a.noteUnseen("quotas", err)
 	}
 	var limits corev1.LimitRangeList
 	if err := a.client.List(ctx, &limits, in); err != nil {
-		a.unseen("LimitRanges", err)
+		a.noteUnseen("LimitRanges", err)
 	}
 	a.in.Bounds.Quotas, a.in.Bounds.Limits = quotas.Items, limits.Items
 	return nil
 }
 
-// queue counts who waits in the queue of the job. Jobs of other namespaces may wait for the same machines, which nobody but Kueue sees.
-func (a *preflightReader) queue(ctx context.Context) error {
+// readQueue counts who waits in the queue of the job. Jobs of other namespaces may wait for the same machines, which nobody but Kueue sees.
+func (a *preflightReader) readQueue(ctx context.Context) error {
 	name := a.in.TrainJob.Labels[kueue.QueueLabel]
 	if name == "" {
 		return nil
@@ -135,19 +135,19 @@ func (a *preflightReader) queue(ctx context.Context) error {
 	err := a.client.Get(ctx, client.ObjectKey{Namespace: a.in.TrainJob.Namespace, Name: name}, queue)
 	switch {
 	case apierrors.IsNotFound(err):
-		a.in.Queue = &preflight.Queue{Name: name, Missing: true}
+		a.in.Queue = &preflight.QueueState{Name: name, Missing: true}
 		return nil
 	case err != nil:
-		a.unseen("queue", err)
+		a.noteUnseen("queue", err)
 		return nil
 	}
 	workloads := &unstructured.UnstructuredList{}
 	workloads.SetGroupVersionKind(WorkloadKind.GroupVersion().WithKind(WorkloadKind.Kind + "List"))
 	if err := a.client.List(ctx, workloads, client.InNamespace(a.in.TrainJob.Namespace)); err != nil {
-		a.unseen("who waits in the queue", err)
+		a.noteUnseen("who waits in the queue", err)
 		return nil
 	}
-	a.in.Queue = &preflight.Queue{Name: name}
+	a.in.Queue = &preflight.QueueState{Name: name}
 	for _, object := range workloads.Items {
 		if w, read := kueue.WorkloadOf(object); read && w.Queue == name && w.Reserved.Equal(time.Time{}) {
 			a.in.Queue.Waiting++
@@ -156,8 +156,8 @@ func (a *preflightReader) queue(ctx context.Context) error {
 	return nil
 }
 
-// references looks for what the pods need to find.
-func (a *preflightReader) references(ctx context.Context, made mpijob.Job) {
+// findMissingReferences looks for what the pods need to find.
+func (a *preflightReader) findMissingReferences(ctx context.Context, made mpijob.Job) {
 	for _, reference := range desired.References(made) {
 		object := &metav1.PartialObjectMetadata{TypeMeta: reference.TypeMeta()}
 		err := a.client.Get(ctx, client.ObjectKey{Namespace: made.Namespace, Name: reference.Name}, object)
@@ -165,13 +165,13 @@ func (a *preflightReader) references(ctx context.Context, made mpijob.Job) {
 		case apierrors.IsNotFound(err):
 			a.in.Bounds.Missing = append(a.in.Bounds.Missing, reference)
 		case err != nil:
-			a.unseen(reference.String(), err)
+			a.noteUnseen(reference.String(), err)
 		}
 	}
 }
 
-// machines counts those that the nodes of the job may run on. Few may list machines.
-func (a *preflightReader) machines(ctx context.Context, made mpijob.Job) {
+// countMachines counts those that the nodes of the job may run on. Few may list machines.
+func (a *preflightReader) countMachines(ctx context.Context, made mpijob.Job) {
 	sets := desired.PodSets(desired.JobSet(made))
 	i := slices.IndexFunc(sets, func(s desired.PodSet) bool { return s.Name == mpi.NodeJob })
 	if i < 0 || len(sets[i].Spec.NodeSelector) == 0 {
@@ -179,19 +179,19 @@ func (a *preflightReader) machines(ctx context.Context, made mpijob.Job) {
 	}
 	var nodes corev1.NodeList
 	if err := a.client.List(ctx, &nodes, client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(sets[i].Spec.NodeSelector)}); err != nil {
-		a.unseen("machines", err)
+		a.noteUnseen("machines", err)
 		return
 	}
-	found := preflight.Machines{Matching: len(nodes.Items)}
+	found := preflight.MatchingMachines{Matching: len(nodes.Items)}
 	for i := range nodes.Items {
-		if ready(&nodes.Items[i]) {
+		if isReadyNode(&nodes.Items[i]) {
 			found.Ready++
 		}
 	}
 	a.in.Machines = ptr.To(found)
 }
 
-func ready(node *corev1.Node) bool {
+func isReadyNode(node *corev1.Node) bool {
 	return !node.Spec.Unschedulable && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})

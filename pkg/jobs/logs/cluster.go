@@ -10,10 +10,10 @@ import (
 // Cluster is where logs come from.
 type Cluster interface {
 	// Containers returns those of the job that exist now. Over says that the job has ended or is gone, so that no more will come.
-	Containers(ctx context.Context) (all []Status, over bool, err error)
+	Containers(ctx context.Context) (all []ContainerStatus, over bool, err error)
 	// Open returns the output of a container, each line with its time before it (RFC 3339, then a space). Errors that are none of those
 	// below are worth another try.
-	Open(ctx context.Context, source Source, request Request) (io.ReadCloser, error)
+	Open(ctx context.Context, source LogSource, request LogRequest) (io.ReadCloser, error)
 }
 
 // What Open may say.
@@ -26,17 +26,17 @@ var (
 	ErrRefused = errors.New("the log may not be read")
 )
 
-// Status is how a container is.
-type Status struct {
-	Source
+// ContainerStatus is how a container is.
+type ContainerStatus struct {
+	LogSource
 	// Restarts is how often it was started again.
 	Restarts int
 	// Started: it runs, or has. Ended: it does not run, and will not be started again.
 	Started, Ended bool
 }
 
-// Request is a part of the output of a container.
-type Request struct {
+// LogRequest is a part of the output of a container.
+type LogRequest struct {
 	// Since is a time from which on it is wanted, in whole seconds; SinceSeconds the same in seconds before now, by the clock of the
 	// machine. Tail is how many of the last lines; nil for all.
 	Since        time.Time

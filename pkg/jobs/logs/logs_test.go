@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	launcher = &Source{Pod: "train-launcher-0-0-x", Container: "node", Role: "launcher", Machine: "m0"}
-	node3    = &Source{Pod: "train-node-0-3-x", Container: "node", Role: "node", Index: 3}
+	launcher = &LogSource{Pod: "train-launcher-0-0-x", Container: "node", Role: "launcher", Machine: "m0"}
+	node3    = &LogSource{Pod: "train-node-0-3-x", Container: "node", Role: "node", Index: 3}
 	noon     = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
@@ -26,7 +26,7 @@ func stampedLine(at time.Time, text string) string {
 	return at.Format(time.RFC3339Nano) + " " + text + "\n"
 }
 
-func read(t *testing.T, text string, seen *window, whole bool) []Line {
+func read(t *testing.T, text string, seen *replayWindow, whole bool) []Line {
 	t.Helper()
 	var got []Line
 	if err := readStream(strings.NewReader(text), launcher, seen, whole, func(lines []Line) error {
@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			line, stamped := parse(launcher, strings.TrimSuffix(stampedLine(noon, tc.in), "\n"))
+			line, stamped := parseLine(launcher, strings.TrimSuffix(stampedLine(noon, tc.in), "\n"))
 			rank := -1
 			if line.Rank != nil {
 				rank = *line.Rank
@@ -81,16 +81,16 @@ func TestReadAgain(t *testing.T) {
 	for i, text := range []string{"a", "same", "same", "b"} {
 		log.WriteString(stampedLine(noon.Add(time.Duration(i/2)*time.Millisecond), text))
 	}
-	seen := newWindow(false)
+	seen := newReplayWindow(false)
 	first := read(t, log.String()+stampedLine(noon.Add(time.Second), "half of a li")[:25], seen, false)
 	if diff := cmp.Diff([]string{"a", "same", "same", "b"}, raws(first)); diff != "" {
 		t.Error(diff)
 	}
-	if want := noon.Add(-time.Second); !seen.from().Equal(want) {
-		t.Errorf("asks from %s, want %s", seen.from(), want)
+	if want := noon.Add(-time.Second); !seen.resumeTime().Equal(want) {
+		t.Errorf("asks from %s, want %s", seen.resumeTime(), want)
 	}
 	for round := range 3 {
-		seen.reopened()
+		seen.beginReplay()
 		log.WriteString(stampedLine(noon.Add(time.Millisecond), "same"))
 		if diff := cmp.Diff([]string{"same"}, raws(read(t, log.String(), seen, false))); diff != "" {
 			t.Errorf("round %d: %s", round, diff)
@@ -100,10 +100,10 @@ func TestReadAgain(t *testing.T) {
 
 // Stdout and stderr are stamped by two threads: a line may be older than one before it.
 func TestOlderLineAfterABreak(t *testing.T) {
-	seen := newWindow(false)
+	seen := newReplayWindow(false)
 	text := stampedLine(noon.Add(time.Second), "second")
 	read(t, text, seen, false)
-	seen.reopened()
+	seen.beginReplay()
 	if got := raws(read(t, text+stampedLine(noon.Add(time.Second-time.Microsecond), "older"), seen, false)); !cmp.Equal(got, []string{"older"}) {
 		t.Error(got)
 	}
@@ -112,10 +112,10 @@ func TestOlderLineAfterABreak(t *testing.T) {
 // Of a line in chunks, a log that is read from a time on has the last chunk only.
 func TestEndOfALongLine(t *testing.T) {
 	long := strings.Repeat("x", 2*chunk) + "the end"
-	seen := newWindow(false)
+	seen := newReplayWindow(false)
 	later := stampedLine(noon.Add(2500*time.Millisecond), "next")
 	read(t, stampedLine(noon.Add(500*time.Millisecond), long)+later, seen, false)
-	seen.reopened()
+	seen.beginReplay()
 	again := stampedLine(noon.Add(1100*time.Millisecond), "the end") + later + stampedLine(noon.Add(3*time.Second), "new")
 	if got := raws(read(t, again, seen, false)); !cmp.Equal(got, []string{"new"}) {
 		t.Error(got)
@@ -125,7 +125,7 @@ func TestEndOfALongLine(t *testing.T) {
 func TestLineWithoutEnd(t *testing.T) {
 	endless := strings.Repeat("0123456789abcdef", 3<<16) // 3 MiB
 	var whole strings.Builder
-	seen := newWindow(false)
+	seen := newReplayWindow(false)
 	text := stampedLine(noon, "[5] "+endless) + stampedLine(noon, "after")
 	lines := read(t, text, seen, true)
 	for i, line := range lines[:len(lines)-1] {
@@ -137,7 +137,7 @@ func TestLineWithoutEnd(t *testing.T) {
 	if last := lines[len(lines)-1]; whole.String() != endless || last.Raw != "after" || last.Continued {
 		t.Errorf("%d bytes in %d lines, then %q", whole.Len(), len(lines)-1, last.Raw)
 	}
-	seen.reopened()
+	seen.beginReplay()
 	if again := read(t, text, seen, true); len(again) > 0 {
 		t.Errorf("%d lines twice", len(again))
 	}
@@ -145,17 +145,17 @@ func TestLineWithoutEnd(t *testing.T) {
 
 func TestLastLineWithoutItsEnd(t *testing.T) {
 	text := strings.TrimSuffix(stampedLine(noon, "no newline"), "\n")
-	if got := read(t, text, newWindow(false), false); len(got) > 0 {
+	if got := read(t, text, newReplayWindow(false), false); len(got) > 0 {
 		t.Errorf("a line that may go on was given: %q", raws(got))
 	}
-	if got := raws(read(t, text, newWindow(false), true)); !cmp.Equal(got, []string{"no newline"}) {
+	if got := raws(read(t, text, newReplayWindow(false), true)); !cmp.Equal(got, []string{"no newline"}) {
 		t.Error(got)
 	}
 }
 
 // What kubelet says itself has no time. It is not a line of the program, and is told once.
 func TestWordsOfKubelet(t *testing.T) {
-	seen := newWindow(false)
+	seen := newReplayWindow(false)
 	var told []string
 	seen.tell = func(text string) { told = append(told, text) }
 	const word = "unable to retrieve container logs for containerd://1\n"
@@ -166,12 +166,12 @@ func TestWordsOfKubelet(t *testing.T) {
 
 func TestBrokenStream(t *testing.T) {
 	broken := errors.New("reset by peer")
-	err := readStream(io.MultiReader(strings.NewReader(stampedLine(noon, "x")), failing{broken}), launcher, newWindow(false), true, func([]Line) error { return nil })
+	err := readStream(io.MultiReader(strings.NewReader(stampedLine(noon, "x")), failing{broken}), launcher, newReplayWindow(false), true, func([]Line) error { return nil })
 	if !errors.Is(err, broken) {
 		t.Errorf("err = %v", err)
 	}
 	full := errors.New("disk full")
-	if err := readStream(strings.NewReader(stampedLine(noon, "x")), launcher, newWindow(false), true, func([]Line) error { return full }); !errors.Is(err, full) {
+	if err := readStream(strings.NewReader(stampedLine(noon, "x")), launcher, newReplayWindow(false), true, func([]Line) error { return full }); !errors.Is(err, full) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -181,22 +181,22 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestWindowForgets(t *testing.T) {
-	seen := newWindow(false)
+	seen := newReplayWindow(false)
 	for i := range 10000 {
 		line := Line{Time: noon.Add(time.Duration(i) * time.Second), Raw: "x"}
-		seen.fresh(line, true)
+		seen.isNewLine(line, true)
 	}
 	if len(seen.newest) > 3 {
 		t.Errorf("%d lines are remembered", len(seen.newest))
 	}
 }
 
-// gather runs a Merge and returns what it gave, with the second of fake time at which it did.
-func gather(ctx context.Context, m *Merge) *[]string {
+// gather runs a LineMerge and returns what it gave, with the second of fake time at which it did.
+func gather(ctx context.Context, m *LineMerge) *[]string {
 	var got []string
 	begin := time.Now()
 	go func() {
-		_ = m.Each(ctx, func(lines []Line) error {
+		_ = m.DeliverInOrder(ctx, func(lines []Line) error {
 			for _, l := range lines {
 				got = append(got, fmt.Sprintf("%s@%.1f", l.Raw, time.Since(begin).Seconds()))
 			}
@@ -212,16 +212,16 @@ func at(seconds float64, text string) []Line {
 
 func TestMergeWaitsForThoseBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
-		a, b := m.add(0, behind), m.add(1, behind)
-		m.Close()
+		m := NewLineMerge()
+		a, b := m.addSource(0, behind), m.addSource(1, behind)
+		m.CloseSources()
 		got := gather(t.Context(), m)
-		_ = a.push(at(2, "second"))
+		_ = a.pushLines(at(2, "second"))
 		time.Sleep(time.Minute)
-		_ = b.push(at(1, "first"))
+		_ = b.pushLines(at(1, "first"))
 		synctest.Wait()
-		b.end()
-		a.end()
+		b.setEnded()
+		a.setEnded()
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"first@60.0", "second@60.0"}, *got); diff != "" {
 			t.Error(diff)
@@ -231,22 +231,22 @@ func TestMergeWaitsForThoseBehind(t *testing.T) {
 
 func TestMergeHoldsWhileOthersMayHaveOlder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
-		a, b, quiet := m.add(0, live), m.add(1, live), m.add(2, live)
-		m.Close()
+		m := NewLineMerge()
+		a, b, quiet := m.addSource(0, live), m.addSource(1, live), m.addSource(2, live)
+		m.CloseSources()
 		got := gather(t.Context(), m)
-		_ = a.push(at(2, "newer"))
+		_ = a.pushLines(at(2, "newer"))
 		time.Sleep(500 * time.Millisecond)
-		_ = b.push(at(1, "older"))
+		_ = b.pushLines(at(1, "older"))
 		time.Sleep(10 * time.Second)
-		quiet.interrupted()
-		_ = a.push(at(20, "while one is away"))
+		quiet.setBroken()
+		_ = a.pushLines(at(20, "while one is away"))
 		time.Sleep(3 * time.Second)
-		_ = quiet.push(at(15, "it comes back"))
-		quiet.caughtUp()
+		_ = quiet.pushLines(at(15, "it comes back"))
+		quiet.setLive()
 		time.Sleep(10 * time.Second)
-		for _, q := range []*queue{a, b, quiet} {
-			q.end()
+		for _, q := range []*sourceQueue{a, b, quiet} {
+			q.setEnded()
 		}
 		synctest.Wait()
 		want := []string{"older@2.5", "newer@2.5", "it comes back@15.5", "while one is away@15.5"}
@@ -259,15 +259,15 @@ func TestMergeHoldsWhileOthersMayHaveOlder(t *testing.T) {
 // Nobody waits longer than a few seconds for one that does not come back.
 func TestMergeIsNotFarBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
-		a, away := m.add(0, live), m.add(1, live)
+		m := NewLineMerge()
+		a, away := m.addSource(0, live), m.addSource(1, live)
 		got := gather(t.Context(), m)
-		away.interrupted()
-		_ = a.push(at(1, "x"))
+		away.setBroken()
+		_ = a.pushLines(at(1, "x"))
 		time.Sleep(time.Minute)
-		a.end()
-		away.end()
-		m.Close()
+		a.setEnded()
+		away.setEnded()
+		m.CloseSources()
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"x@4.0"}, *got); diff != "" {
 			t.Error(diff)
@@ -278,20 +278,20 @@ func TestMergeIsNotFarBehind(t *testing.T) {
 // One that prints without end waits for its turn, and not forever.
 func TestMergeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := NewMerge()
-		busy, idle := m.add(0, live), m.add(1, live)
-		m.Close()
+		m := NewLineMerge()
+		busy, idle := m.addSource(0, live), m.addSource(1, live)
+		m.CloseSources()
 		got := gather(t.Context(), m)
 		begin := time.Now()
 		lines := slices.Repeat(at(1, "x"), 64)
 		for range 4 * queued / len(lines) {
-			_ = busy.push(lines)
+			_ = busy.pushLines(lines)
 		}
 		if waited := time.Since(begin); waited > hold {
 			t.Errorf("it waited %s", waited)
 		}
-		busy.end()
-		idle.end()
+		busy.setEnded()
+		idle.setEnded()
 		synctest.Wait()
 		if len(*got) != 4*queued {
 			t.Errorf("%d lines", len(*got))
@@ -301,13 +301,13 @@ func TestMergeIsBounded(t *testing.T) {
 
 func TestMergeEndsWithItsReader(t *testing.T) {
 	full := errors.New("disk full")
-	m := NewMerge()
-	q := m.add(0, live)
-	_ = q.push(at(1, "x"))
-	if err := m.Each(t.Context(), func([]Line) error { return full }); !errors.Is(err, full) {
+	m := NewLineMerge()
+	q := m.addSource(0, live)
+	_ = q.pushLines(at(1, "x"))
+	if err := m.DeliverInOrder(t.Context(), func([]Line) error { return full }); !errors.Is(err, full) {
 		t.Errorf("err = %v", err)
 	}
-	if err := q.push(at(2, "y")); err == nil {
+	if err := q.pushLines(at(2, "y")); err == nil {
 		t.Error("nobody takes it")
 	}
 }
@@ -315,8 +315,8 @@ func TestMergeEndsWithItsReader(t *testing.T) {
 func printed(t *testing.T, p Printer, lines ...Line) string {
 	t.Helper()
 	var out bytes.Buffer
-	p.To(&out)
-	if err := p.Print(lines); err != nil {
+	p.SetOutput(&out)
+	if err := p.PrintLines(lines); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -334,13 +334,13 @@ func TestPrinter(t *testing.T) {
 		"One":       {"", Printer{}, "3| loss 2\n\x1b[2Jcleared \xff\n"},
 		"Labels":    {"", Printer{Labels: true}, "launcher 3| loss 2\nnode-3| \x1b[2Jcleared \xff\n"},
 		"Terminal":  {"a program must not clear it", Printer{Labels: true, Terminal: true}, "launcher 3| loss 2\nnode-3| cleared \uFFFD\n"},
-		"Times":     {"", Printer{Times: true, Filter: Filter{Ranks: []int{3}}}, "2026-03-01T12:00:00.000000Z 3| loss 2\n"},
+		"Times":     {"", Printer{Times: true, Filter: LineFilter{Ranks: []int{3}}}, "2026-03-01T12:00:00.000000Z 3| loss 2\n"},
 		"Raw":       {"bytes as they are", Printer{Format: Raw}, "[1,3]<stdout>:loss 2\n\x1b[2Jcleared \xff\n"},
-		"Include":   {"", Printer{Format: Raw, Filter: Filter{Include: []*regexp.Regexp{regexp.MustCompile("^loss")}}}, "[1,3]<stdout>:loss 2\n"},
-		"Exclude":   {"", Printer{Filter: Filter{Exclude: []*regexp.Regexp{regexp.MustCompile("cleared")}}}, "3| loss 2\n"},
-		"Rank":      {"", Printer{Filter: Filter{Ranks: []int{4}}}, ""},
-		"Color":     {"", Printer{Color: true, Terminal: true, Highlight: []*regexp.Regexp{regexp.MustCompile("lo|x*")}, Filter: Filter{Ranks: []int{3}}}, "\x1b[38;5;127m3|\x1b[0m \x1b[1;7mlo\x1b[0mss 2\n"},
-		"ColorNode": {"", Printer{Color: true, Labels: true, Terminal: true, Filter: Filter{Exclude: []*regexp.Regexp{regexp.MustCompile("loss")}}}, "\x1b[38;5;161mnode-3|\x1b[0m cleared \uFFFD\n"},
+		"Include":   {"", Printer{Format: Raw, Filter: LineFilter{Include: []*regexp.Regexp{regexp.MustCompile("^loss")}}}, "[1,3]<stdout>:loss 2\n"},
+		"Exclude":   {"", Printer{Filter: LineFilter{Exclude: []*regexp.Regexp{regexp.MustCompile("cleared")}}}, "3| loss 2\n"},
+		"Rank":      {"", Printer{Filter: LineFilter{Ranks: []int{4}}}, ""},
+		"Color":     {"", Printer{Color: true, Terminal: true, Highlight: []*regexp.Regexp{regexp.MustCompile("lo|x*")}, Filter: LineFilter{Ranks: []int{3}}}, "\x1b[38;5;127m3|\x1b[0m \x1b[1;7mlo\x1b[0mss 2\n"},
+		"ColorNode": {"", Printer{Color: true, Labels: true, Terminal: true, Filter: LineFilter{Exclude: []*regexp.Regexp{regexp.MustCompile("loss")}}}, "\x1b[38;5;161mnode-3|\x1b[0m cleared \uFFFD\n"},
 		"JSON": {"", Printer{Format: JSON}, `{"time":"2026-03-01T12:00:00Z","pod":"train-launcher-0-0-x","container":"node","role":"launcher","index":0,"machine":"m0","rank":3,"text":"loss 2"}
 {"time":"2026-03-01T12:00:00Z","pod":"train-node-0-3-x","container":"node","role":"node","index":3,"text":"\u001b[2Jcleared \ufffd"}
 `},
@@ -367,19 +367,19 @@ func BenchmarkMerge(b *testing.B) {
 		texts[s] = log.String()
 	}
 	b.ResetTimer()
-	m := NewMerge()
+	m := NewLineMerge()
 	for s, text := range texts {
-		q := m.add(s, behind)
-		source := &Source{Role: "node", Index: s}
+		q := m.addSource(s, behind)
+		source := &LogSource{Role: "node", Index: s}
 		go func() {
-			defer q.end()
-			_ = readStream(strings.NewReader(text), source, newWindow(false), true, q.push)
+			defer q.setEnded()
+			_ = readStream(strings.NewReader(text), source, newReplayWindow(false), true, q.pushLines)
 		}()
 	}
-	m.Close()
+	m.CloseSources()
 	p := Printer{Labels: true, Terminal: true, Color: true}
-	p.To(io.Discard)
-	if err := m.Each(b.Context(), p.Print); err != nil {
+	p.SetOutput(io.Discard)
+	if err := m.DeliverInOrder(b.Context(), p.PrintLines); err != nil {
 		b.Fatal(err)
 	}
 	if p.Shown != each*sources {

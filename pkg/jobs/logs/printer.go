@@ -14,9 +14,9 @@ import (
 
 // Printer writes lines as people or programs read them.
 type Printer struct {
-	Filter Filter
+	Filter LineFilter
 	// Format is Text, Raw or JSON.
-	Format Format
+	Format OutputFormat
 	// Labels puts the pod and the rank before each line; Times the time.
 	Labels, Times bool
 	// Color marks pods, ranks and Highlight. Terminal: what is written is shown by one, so that escape sequences of programs, which could
@@ -27,65 +27,65 @@ type Printer struct {
 	Shown, Tagged int
 
 	out   *bufio.Writer
-	names map[*Source]string
+	names map[*LogSource]string
 }
 
-// Format is how a line is written.
-type Format string
+// OutputFormat is how a line is written.
+type OutputFormat string
 
 // The formats. Raw is what the program printed and nothing else, JSON an object per line.
 const (
-	Text Format = "text"
-	Raw  Format = "raw"
-	JSON Format = "json"
+	Text OutputFormat = "text"
+	Raw  OutputFormat = "raw"
+	JSON OutputFormat = "json"
 )
 
 // Formats are all of them.
 func Formats() []string { return []string{string(Text), string(Raw), string(JSON)} }
 
-// To says where lines are written.
-func (p *Printer) To(out io.Writer) {
-	p.out, p.names = bufio.NewWriterSize(out, streamBuffer), map[*Source]string{}
+// SetOutput says where lines are written.
+func (p *Printer) SetOutput(out io.Writer) {
+	p.out, p.names = bufio.NewWriterSize(out, streamBuffer), map[*LogSource]string{}
 }
 
-// Print writes those of some lines that are wanted, and leaves nothing in a buffer.
-func (p *Printer) Print(lines []Line) error {
+// PrintLines writes those of some lines that are wanted, and leaves nothing in a buffer.
+func (p *Printer) PrintLines(lines []Line) error {
 	for _, line := range lines {
 		if line.Rank != nil {
 			p.Tagged++
 		}
-		if !p.Filter.Takes(line) {
+		if !p.Filter.Matches(line) {
 			continue
 		}
 		p.Shown++
-		p.print(line)
+		p.printLine(line)
 	}
 	return p.out.Flush()
 }
 
-func (p *Printer) print(line Line) {
+func (p *Printer) printLine(line Line) {
 	switch p.Format {
 	case JSON:
-		p.json(line)
+		p.printJSON(line)
 	case Raw:
-		_, _ = p.out.WriteString(p.safe(line.Raw))
+		_, _ = p.out.WriteString(p.withoutEscapes(line.Raw))
 	default:
-		p.text(line)
+		p.printText(line)
 	}
 	_ = p.out.WriteByte('\n')
 }
 
-func (p *Printer) text(line Line) {
+func (p *Printer) printText(line Line) {
 	if p.Times {
 		_, _ = p.out.WriteString(line.Time.UTC().Format(timeFormat))
 		_ = p.out.WriteByte(' ')
 	}
 	if p.Labels || line.Rank != nil {
-		p.label(line)
+		p.printLabel(line)
 	}
-	text := p.safe(line.Text)
+	text := p.withoutEscapes(line.Text)
 	if p.Color {
-		text = p.highlighted(text)
+		text = p.highlight(text)
 	}
 	_, _ = p.out.WriteString(text)
 }
@@ -93,8 +93,8 @@ func (p *Printer) text(line Line) {
 // timeFormat has a fixed width, so that lines stand below each other.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// label is `launcher 3| ` for a line of rank 3, `node-1| ` for one of no rank.
-func (p *Printer) label(line Line) {
+// printLabel is `launcher 3| ` for a line of rank 3, `node-1| ` for one of no rank.
+func (p *Printer) printLabel(line Line) {
 	if p.Color {
 		_, _ = p.out.WriteString(paints[colorOf(line)])
 	}
@@ -115,7 +115,7 @@ func (p *Printer) label(line Line) {
 }
 
 // nameOf returns the label of a source, which is made once.
-func (p *Printer) nameOf(source *Source) string {
+func (p *Printer) nameOf(source *LogSource) string {
 	name, known := p.names[source]
 	if !known {
 		name = source.Label()
@@ -146,7 +146,7 @@ func colorOf(line Line) int {
 	return (line.Source.Index + len(line.Source.Role)) % len(colors)
 }
 
-func (p *Printer) highlighted(text string) string {
+func (p *Printer) highlight(text string) string {
 	for _, h := range p.Highlight {
 		text = h.ReplaceAllStringFunc(text, func(found string) string {
 			if found == "" {
@@ -158,15 +158,15 @@ func (p *Printer) highlighted(text string) string {
 	return text
 }
 
-func (p *Printer) safe(text string) string {
+func (p *Printer) withoutEscapes(text string) string {
 	if p.Terminal {
 		return diagnose.StripEscapes(text)
 	}
 	return text
 }
 
-// record is a line as JSON. Bytes that are not UTF-8 become U+FFFD there.
-type record struct {
+// jsonLine is a line as JSON. Bytes that are not UTF-8 become U+FFFD there.
+type jsonLine struct {
 	Time      time.Time `json:"time"`
 	Pod       string    `json:"pod"`
 	Container string    `json:"container"`
@@ -178,9 +178,9 @@ type record struct {
 	Continued bool      `json:"continued,omitempty"`
 }
 
-func (p *Printer) json(line Line) {
+func (p *Printer) printJSON(line Line) {
 	s := line.Source
-	text, err := json.Marshal(record{line.Time.UTC(), s.Pod, s.Container, s.Role, s.Index, s.Machine, line.Rank, line.Text, line.Continued})
+	text, err := json.Marshal(jsonLine{line.Time.UTC(), s.Pod, s.Container, s.Role, s.Index, s.Machine, line.Rank, line.Text, line.Continued})
 	if err != nil {
 		panic(err) // text, numbers, and a time that was read
 	}

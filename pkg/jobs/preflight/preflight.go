@@ -27,29 +27,29 @@ type Input struct {
 	// Runtime is the one that the job names, nil where it could not be read.
 	Runtime *mpijob.Runtime
 	// Bounds are quotas, LimitRanges and what the job refers to and does not exist.
-	Bounds observe.Bounds
+	Bounds observe.NamespaceBounds
 	// Queue is where the job would wait, nil where nothing queues.
-	Queue *Queue
+	Queue *QueueState
 	// Denied is why the API server would not take the job, by a dry run; empty where it would.
 	Denied string
 	// Rights say which ones the user lacks, a sentence each.
 	Rights []string
 	// Machines are those on which ranks of this runtime may run, nil where they could not be read.
-	Machines *Machines
+	Machines *MatchingMachines
 	// Unseen are what could not be read, and why.
 	Unseen []string
 }
 
-// Queue is a queue of Kueue.
-type Queue struct {
+// QueueState is a queue of Kueue.
+type QueueState struct {
 	Name string
 	// Missing: there is no such LocalQueue. Waiting is how many jobs wait in it, of all users.
 	Missing bool
 	Waiting int
 }
 
-// Machines are those of the runtime's kind.
-type Machines struct{ Matching, Ready int }
+// MatchingMachines are those of the runtime's kind.
+type MatchingMachines struct{ Matching, Ready int }
 
 // Verdict is what becomes of the job.
 type Verdict string
@@ -102,79 +102,79 @@ func (a Answer) Summary() string {
 	if *a.LargestNodes == 0 {
 		return text + "; not even the smallest job of this runtime fits now"
 	}
-	return fmt.Sprintf("%s; the largest that fits now has %d %s", text, *a.LargestNodes, plural(*a.LargestNodes, "node"))
+	return fmt.Sprintf("%s; the largest that fits now has %d %s", text, *a.LargestNodes, pluralOf(*a.LargestNodes, "node"))
 }
 
-func plural(n int32, word string) string {
+func pluralOf(n int32, word string) string {
 	if n == 1 {
 		return word
 	}
 	return word + "s"
 }
 
-// Judge answers.
-func Judge(in Input) Answer {
+// JudgeInput answers.
+func JudgeInput(in Input) Answer {
 	a := Answer{Verdict: Fits, Unseen: in.Unseen}
 	for _, right := range in.Rights {
-		a.add("rights", Never, "", right)
+		a.addFinding("rights", Never, "", right)
 	}
 	if in.Denied != "" {
-		a.add("admission", Never, "", in.Denied)
+		a.addFinding("admission", Never, "", in.Denied)
 	}
 	switch {
 	case in.Runtime == nil:
 	case in.Runtime.IsMPI():
-		a.room(in)
+		a.addRoom(in)
 	default:
 		a.Unseen = append(a.Unseen, fmt.Sprintf("room: how many pods a job of runtime `%s` has, only its framework knows", in.TrainJob.Spec.RuntimeRef.Name))
 	}
-	a.queue(in.Queue)
-	a.machines(in.Machines)
+	a.addQueue(in.Queue)
+	a.addMachines(in.Machines)
 	if len(a.Findings) == 0 {
-		a.add("all", Fits, "", "nothing that could be read is in its way")
+		a.addFinding("all", Fits, "", "nothing that could be read is in its way")
 	}
-	a.price(in)
+	a.addPrice(in)
 	return a
 }
 
-// price tells what an hour of the job costs, where the platform says what a node does.
-func (a *Answer) price(in Input) {
+// addPrice tells what an hour of the job costs, where the platform says what a node does.
+func (a *Answer) addPrice(in Input) {
 	if in.Runtime == nil {
 		return
 	}
 	each, err := strconv.ParseFloat(in.Runtime.Annotations[mpi.PriceAnnotation], 64)
-	nodes := nodesOf(in)
+	nodes := nodesAsked(in)
 	if err != nil || nodes == 0 {
 		return
 	}
-	a.add("price", Fits, "", fmt.Sprintf("an hour costs %.2f: %d %s at %.2f", float64(nodes)*each, nodes, plural(nodes, "node"), each))
+	a.addFinding("price", Fits, "", fmt.Sprintf("an hour costs %.2f: %d %s at %.2f", float64(nodes)*each, nodes, pluralOf(nodes, "node"), each))
 }
 
-func (a *Answer) add(about string, verdict Verdict, reason mpi.Reason, text string) {
+func (a *Answer) addFinding(about string, verdict Verdict, reason mpi.Reason, text string) {
 	a.Findings = append(a.Findings, Finding{about, verdict, string(reason), text})
 	if order := []Verdict{Fits, Waits, Never}; slices.Index(order, verdict) > slices.Index(order, a.Verdict) {
 		a.Verdict = verdict
 	}
 }
 
-// room reports whether the namespace has room, and how many nodes it has room for where it has too little.
-func (a *Answer) room(in Input) {
+// addRoom reports whether the namespace has room, and how many nodes it has room for where it has too little.
+func (a *Answer) addRoom(in Input) {
 	never, waits, err := phase.Preflight(in.TrainJob, *in.Runtime, in.Bounds)
 	switch {
 	case err != nil:
-		a.add("runtime", Never, reasonOf(err), err.Error())
+		a.addFinding("runtime", Never, reasonOf(err), err.Error())
 		return
 	case never != nil:
-		a.add(aboutOf(never.Reason), Never, never.Reason, never.Text())
+		a.addFinding(subjectOfReason(never.Reason), Never, never.Reason, never.Text())
 	case waits != nil:
-		a.add(aboutOf(waits.Reason), Waits, waits.Reason, waits.Text())
+		a.addFinding(subjectOfReason(waits.Reason), Waits, waits.Reason, waits.Text())
 	}
-	if cause := firstOf(never, waits); cause != nil && cause.Reason == diagnose.QuotaExceeded {
-		a.LargestNodes = ptr.To(largest(in))
+	if cause := firstCause(never, waits); cause != nil && cause.Reason == diagnose.QuotaExceeded {
+		a.LargestNodes = ptr.To(largestFittingNodes(in))
 	}
 }
 
-func firstOf(causes ...*diagnose.Cause) *diagnose.Cause {
+func firstCause(causes ...*diagnose.Cause) *diagnose.Cause {
 	for _, c := range causes {
 		if c != nil {
 			return c
@@ -191,7 +191,7 @@ func reasonOf(err error) mpi.Reason {
 	return ""
 }
 
-func aboutOf(reason mpi.Reason) string {
+func subjectOfReason(reason mpi.Reason) string {
 	switch reason {
 	case diagnose.QuotaExceeded:
 		return "quota"
@@ -201,23 +201,23 @@ func aboutOf(reason mpi.Reason) string {
 	return "volumes"
 }
 
-// largest returns the largest number of nodes below that of the job for which there is room, 0 for none. Room only shrinks with nodes,
+// largestFittingNodes returns the largest number of nodes below that of the job for which there is room, 0 for none. Room only shrinks with nodes,
 // so that it is found by halving.
-func largest(in Input) int32 {
+func largestFittingNodes(in Input) int32 {
 	fits := func(nodes int32) bool {
 		job := in.TrainJob.DeepCopy()
 		if job.Spec.Trainer == nil {
 			job.Spec.Trainer = &trainer.Trainer{}
 		}
 		job.Spec.Trainer.NumNodes = &nodes
-		never, waits, err := phase.Preflight(job, *in.Runtime, observe.Bounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
+		never, waits, err := phase.Preflight(job, *in.Runtime, observe.NamespaceBounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
 		return err == nil && never == nil && waits == nil
 	}
 	least := leastNodes(*in.Runtime)
 	if !fits(least) {
 		return 0
 	}
-	low, high := least, nodesOf(in)
+	low, high := least, nodesAsked(in)
 	for high-low > 1 {
 		if middle := low + (high-low)/2; fits(middle) {
 			low = middle
@@ -235,7 +235,7 @@ func leastNodes(runtime mpijob.Runtime) int32 {
 	return 1
 }
 
-func nodesOf(in Input) int32 {
+func nodesAsked(in Input) int32 {
 	made, err := mpijob.Resolve(in.TrainJob, *in.Runtime)
 	if err != nil {
 		return 0
@@ -243,14 +243,14 @@ func nodesOf(in Input) int32 {
 	return made.World.Nodes
 }
 
-func (a *Answer) queue(q *Queue) {
+func (a *Answer) addQueue(q *QueueState) {
 	switch {
 	case q == nil:
 	case q.Missing:
-		a.add("queue", Never, "", fmt.Sprintf("there is no queue `%s` in the namespace: name one that there is, with --queue", q.Name))
+		a.addFinding("queue", Never, "", fmt.Sprintf("there is no queue `%s` in the namespace: name one that there is, with --queue", q.Name))
 	case q.Waiting > 0:
 		a.Position = q.Waiting + 1
-		a.add("queue", Waits, "", fmt.Sprintf("%d %s in queue `%s`; a new one comes behind those of its priority", q.Waiting, jobsWait(q.Waiting), q.Name))
+		a.addFinding("queue", Waits, "", fmt.Sprintf("%d %s in queue `%s`; a new one comes behind those of its priority", q.Waiting, jobsWait(q.Waiting), q.Name))
 	}
 }
 
@@ -261,13 +261,13 @@ func jobsWait(n int) string {
 	return "jobs wait"
 }
 
-func (a *Answer) machines(m *Machines) {
+func (a *Answer) addMachines(m *MatchingMachines) {
 	switch {
 	case m == nil:
 	case m.Matching == 0:
-		a.add("machines", Never, diagnose.Unschedulable, "no machine has the labels that the runtime asks for: name another runtime, or ask the platform team whether machines are missing")
+		a.addFinding("machines", Never, diagnose.Unschedulable, "no machine has the labels that the runtime asks for: name another runtime, or ask the platform team whether machines are missing")
 	case m.Ready == 0:
-		a.add("machines", Waits, diagnose.Unschedulable, fmt.Sprintf("of the %d machines with the labels that the runtime asks for none is ready", m.Matching))
+		a.addFinding("machines", Waits, diagnose.Unschedulable, fmt.Sprintf("of the %d machines with the labels that the runtime asks for none is ready", m.Matching))
 	}
 }
 

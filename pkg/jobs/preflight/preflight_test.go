@@ -46,8 +46,8 @@ func job(nodes int32) *trainer.TrainJob {
 	}
 }
 
-func quota(hard, used string) observe.Bounds {
-	return observe.Bounds{Quotas: []corev1.ResourceQuota{{
+func quota(hard, used string) observe.NamespaceBounds {
+	return observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{{
 		ObjectMeta: metav1.ObjectMeta{Name: "q"},
 		Status: corev1.ResourceQuotaStatus{
 			Hard: corev1.ResourceList{"requests.cpu": resource.MustParse(hard)}, Used: corev1.ResourceList{"requests.cpu": resource.MustParse(used)},
@@ -56,10 +56,10 @@ func quota(hard, used string) observe.Bounds {
 }
 
 func TestJudge(t *testing.T) {
-	limits := observe.Bounds{Limits: []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "l"}, Spec: corev1.LimitRangeSpec{
+	limits := observe.NamespaceBounds{Limits: []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "l"}, Spec: corev1.LimitRangeSpec{
 		Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypePod, Max: corev1.ResourceList{"cpu": resource.MustParse("500m")}}},
 	}}}}
-	absent := observe.Bounds{Missing: []mpijob.Reference{{Kind: "PersistentVolumeClaim", Name: "data"}}}
+	absent := observe.NamespaceBounds{Missing: []mpijob.ObjectReference{{Kind: "PersistentVolumeClaim", Name: "data"}}}
 	cases := map[string]struct {
 		reason  string
 		in      Input
@@ -80,19 +80,19 @@ func TestJudge(t *testing.T) {
 		"Denied":      {"", Input{TrainJob: job(4), Denied: "the API server refuses it: no"}, Never, "never", "admission never  the API server refuses it: no"},
 		"Rights":      {"", Input{TrainJob: job(4), Rights: []string{"User 'jane' lacks 'create' permission"}}, Never, "never", "rights    never  User 'jane' lacks 'create' permission"},
 		"NotMPI":      {"", Input{TrainJob: job(4), Runtime: &mpijob.Runtime{}, Bounds: quota("5", "5")}, Fits, "fits now", "not seen  room: how many pods a job of runtime `"},
-		"NoQueue":     {"", Input{TrainJob: job(4), Queue: &Queue{Name: "x", Missing: true}}, Never, "never", "there is no queue `x`"},
-		"EmptyQueue":  {"", Input{TrainJob: job(4), Queue: &Queue{Name: "x"}}, Fits, "fits now", "nothing"},
-		"Queue":       {"", Input{TrainJob: job(4), Queue: &Queue{Name: "x", Waiting: 2}}, Waits, "waits at position 3", "2 jobs wait in queue `x`"},
-		"OneWaits":    {"", Input{TrainJob: job(4), Queue: &Queue{Name: "x", Waiting: 1}}, Waits, "waits at position 2", "1 job waits in queue `x`"},
-		"NoMachine":   {"", Input{TrainJob: job(4), Machines: &Machines{}}, Never, "never", "no machine has the labels"},
-		"NoneReady":   {"", Input{TrainJob: job(4), Machines: &Machines{Matching: 3}}, Waits, "waits", "of the 3 machines"},
-		"Machines":    {"", Input{TrainJob: job(4), Machines: &Machines{3, 3}}, Fits, "fits now", "nothing"},
+		"NoQueue":     {"", Input{TrainJob: job(4), Queue: &QueueState{Name: "x", Missing: true}}, Never, "never", "there is no queue `x`"},
+		"EmptyQueue":  {"", Input{TrainJob: job(4), Queue: &QueueState{Name: "x"}}, Fits, "fits now", "nothing"},
+		"Queue":       {"", Input{TrainJob: job(4), Queue: &QueueState{Name: "x", Waiting: 2}}, Waits, "waits at position 3", "2 jobs wait in queue `x`"},
+		"OneWaits":    {"", Input{TrainJob: job(4), Queue: &QueueState{Name: "x", Waiting: 1}}, Waits, "waits at position 2", "1 job waits in queue `x`"},
+		"NoMachine":   {"", Input{TrainJob: job(4), Machines: &MatchingMachines{}}, Never, "never", "no machine has the labels"},
+		"NoneReady":   {"", Input{TrainJob: job(4), Machines: &MatchingMachines{Matching: 3}}, Waits, "waits", "of the 3 machines"},
+		"Machines":    {"", Input{TrainJob: job(4), Machines: &MatchingMachines{3, 3}}, Fits, "fits now", "nothing"},
 		"Unseen":      {"what is not seen is no obstacle", Input{TrainJob: job(4), Unseen: []string{"machines: User 'jane' lacks …"}}, Fits, "fits now", "not seen  machines: User 'jane' lacks …"},
 		"OneNodeFits": {"", Input{TrainJob: job(3), Runtime: runtime(t), Bounds: quota("3", "0")}, Never, "never; the largest that fits now has 2 nodes", "quota"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			a := Judge(tc.in)
+			a := JudgeInput(tc.in)
 			if a.Verdict != tc.verdict || a.Summary() != tc.summary || !strings.Contains(a.Text(), tc.text) {
 				t.Errorf("%s: %s\n%s", tc.reason, a.Verdict, a.Text())
 			}
@@ -109,14 +109,14 @@ func suspended(j *trainer.TrainJob) *trainer.TrainJob {
 func TestNodesOfTheRuntime(t *testing.T) {
 	j := job(0)
 	j.Spec.Trainer = nil
-	a := Judge(Input{TrainJob: j, Runtime: runtime(t), Bounds: quota("2", "0")})
+	a := JudgeInput(Input{TrainJob: j, Runtime: runtime(t), Bounds: quota("2", "0")})
 	if a.Verdict != Never || a.LargestNodes == nil || *a.LargestNodes != 0 {
 		t.Error(a.Text())
 	}
 }
 
 func TestJSON(t *testing.T) {
-	text, err := json.Marshal(Judge(Input{TrainJob: job(40), Runtime: runtime(t), Bounds: quota("11", "0"), Queue: &Queue{Name: "x", Waiting: 2}}))
+	text, err := json.Marshal(JudgeInput(Input{TrainJob: job(40), Runtime: runtime(t), Bounds: quota("11", "0"), Queue: &QueueState{Name: "x", Waiting: 2}}))
 	if err != nil || !strings.Contains(string(text), `"verdict":"never","position":3,"largestNodes":10,"findings":[{"about":"quota","verdict":"never","reason":"QuotaExceeded"`) {
 		t.Errorf("%s %v", text, err)
 	}

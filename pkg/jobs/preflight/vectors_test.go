@@ -52,7 +52,7 @@ func TestVectors(t *testing.T) {
 		{Name: "NodesOfTheRuntime", TrainJob: withoutTrainer(), Runtime: runtime(t), Quotas: of("requests.cpu", "3", "1")},
 	}
 	for i, v := range list {
-		list[i].Want = Judge(Input{TrainJob: v.TrainJob, Runtime: v.Runtime, Bounds: observe.Bounds{Quotas: v.Quotas, Limits: v.Limits}})
+		list[i].Want = JudgeInput(Input{TrainJob: v.TrainJob, Runtime: v.Runtime, Bounds: observe.NamespaceBounds{Quotas: v.Quotas, Limits: v.Limits}})
 		list[i].Summary = list[i].Want.Summary()
 		trim(list[i].Runtime)
 	}

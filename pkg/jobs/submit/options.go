@@ -29,8 +29,8 @@ type Options struct {
 	Queue   string
 	Command []string
 	Env     []corev1.EnvVar
-	Claims  []Claim
-	// Resources are what each node requests; see Limits.
+	Claims  []VolumeClaim
+	// Resources are what each node requests; see LimitsWithoutCPU.
 	Resources corev1.ResourceList
 	// Files are put into FilesDir of all pods, where the command then runs.
 	Files Files
@@ -38,18 +38,18 @@ type Options struct {
 	Suspend bool
 }
 
-// Claim is a PersistentVolumeClaim with the folder at which it is mounted, in all pods.
-type Claim struct {
+// VolumeClaim is a PersistentVolumeClaim with the folder at which it is mounted, in all pods.
+type VolumeClaim struct {
 	Name, Path string
 	ReadOnly   bool
 }
 
 // TrainJob returns the job.
 func TrainJob(o Options) (*trainer.TrainJob, error) {
-	if err := validate.Name(o.Name); err != nil {
+	if err := validate.CheckName(o.Name); err != nil {
 		return nil, err
 	}
-	if err := o.check(); err != nil {
+	if err := o.checkCombination(); err != nil {
 		return nil, err
 	}
 	job := &trainer.TrainJob{
@@ -57,7 +57,7 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Namespace: o.Namespace},
 		Spec: trainer.TrainJobSpec{
 			RuntimeRef: trainer.RuntimeRef{Name: o.Runtime.Name, Kind: ptr.To(o.Runtime.Kind), APIGroup: ptr.To(trainer.GroupVersion.Group)},
-			Trainer:    o.trainer(),
+			Trainer:    o.trainerSpec(),
 		},
 	}
 	if o.Queue != "" {
@@ -66,14 +66,14 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 	if o.Suspend {
 		job.Spec.Suspend = ptr.To(true)
 	}
-	if patch := o.patch(); patch != nil {
+	if patch := o.volumePatch(); patch != nil {
 		job.Spec.RuntimePatches = []trainer.RuntimePatch{*patch}
 	}
 	return job, nil
 }
 
-// check refuses what cannot be together.
-func (o Options) check() error {
+// checkCombination refuses what cannot be together.
+func (o Options) checkCombination() error {
 	variables := map[string]bool{}
 	for _, v := range o.Env {
 		if variables[v.Name] {
@@ -94,10 +94,10 @@ func (o Options) check() error {
 	return nil
 }
 
-func (o Options) trainer() *trainer.Trainer {
+func (o Options) trainerSpec() *trainer.Trainer {
 	t := &trainer.Trainer{Command: o.Command, Env: o.Env}
 	if len(o.Files) > 0 && len(o.Command) > 0 {
-		t.Command = mpi.InFilesDir(o.Command)
+		t.Command = mpi.WrapInFilesDir(o.Command)
 	}
 	if o.Image != "" {
 		t.Image = &o.Image
@@ -109,13 +109,13 @@ func (o Options) trainer() *trainer.Trainer {
 		t.NumProcPerNode = &o.Slots
 	}
 	if len(o.Resources) > 0 {
-		t.ResourcesPerNode = &corev1.ResourceRequirements{Requests: o.Resources, Limits: Limits(o.Resources)}
+		t.ResourcesPerNode = &corev1.ResourceRequirements{Requests: o.Resources, Limits: LimitsWithoutCPU(o.Resources)}
 	}
 	return t
 }
 
-// patch brings volumes into all pods, nil where there are none. A TrainJob has no field for volumes.
-func (o Options) patch() *trainer.RuntimePatch {
+// volumePatch brings volumes into all pods, nil where there are none. A TrainJob has no field for volumes.
+func (o Options) volumePatch() *trainer.RuntimePatch {
 	var volumes []corev1.Volume
 	var mounts []corev1.VolumeMount
 	for i, c := range o.Claims {
@@ -148,9 +148,9 @@ func (o Options) patch() *trainer.RuntimePatch {
 	return &trainer.RuntimePatch{Manager: Manager, TrainingRuntimeSpec: &trainer.TrainingRuntimeSpecPatch{Template: &trainer.JobSetTemplatePatch{Spec: spec}}}
 }
 
-// Limits are those of a node that requests something: the same, but no CPU. Ranks that wait for each other spin, and a limit of CPU
+// LimitsWithoutCPU are those of a node that requests something: the same, but no CPU. Ranks that wait for each other spin, and a limit of CPU
 // stops them in the middle of it; memory and devices cannot be taken back.
-func Limits(requests corev1.ResourceList) corev1.ResourceList {
+func LimitsWithoutCPU(requests corev1.ResourceList) corev1.ResourceList {
 	limits := maps.Clone(requests)
 	delete(limits, corev1.ResourceCPU)
 	return limits

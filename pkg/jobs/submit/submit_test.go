@@ -31,7 +31,7 @@ func TestTrainJob(t *testing.T) {
 	job, err := TrainJob(Options{
 		Name: "train", Namespace: "team", Runtime: Runtime{Name: "mpich-cpu", Kind: ClusterTrainingRuntime}, Nodes: 4, Slots: 2, Image: "r/i:1",
 		Queue: "lockstep", Command: []string{"mpirun", "train.py"}, Env: []corev1.EnvVar{{Name: "A", Value: "b=c"}}, Resources: resources,
-		Claims: []Claim{{Name: "data", Path: "/data", ReadOnly: true}}, Files: Files{"train.py": "print()\n", "lib/a.py": ""}, Suspend: true,
+		Claims: []VolumeClaim{{Name: "data", Path: "/data", ReadOnly: true}}, Files: Files{"train.py": "print()\n", "lib/a.py": ""}, Suspend: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestLeastJob(t *testing.T) {
 
 func TestTake(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	got, err := Take(fstest.MapFS{
+	got, err := TakeFiles(fstest.MapFS{
 		"train.py": file("x"), "lib/a.py": file("ä"), ".git/config": file("no"), ".env": file("no"), "__pycache__/a.pyc": file("\xff"), "empty": file(""),
 	})
 	if diff := cmp.Diff(Files{"train.py": "x", "lib/a.py": "ä", "empty": ""}, got); diff != "" || err != nil {
@@ -163,7 +163,7 @@ func TestTake(t *testing.T) {
 		"Link":     {fstest.MapFS{"pipe": {Mode: 1 << 25}}, "`pipe` is not a plain file"},
 	}
 	for name, tc := range cases {
-		if _, err := Take(tc.folder); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := TakeFiles(tc.folder); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: err = %v, want %s", name, err, tc.want)
 		}
 	}
@@ -224,7 +224,7 @@ func TestChooseQueue(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for text, want := range map[string]Claim{
+	for text, want := range map[string]VolumeClaim{
 		"d:/data": {Name: "d", Path: "/data"}, "d:/data:ro": {"d", "/data", true}, "d:/a/b:rw": {Name: "d", Path: "/a/b"},
 	} {
 		if got, err := ParseClaim(text); got != want || err != nil {
@@ -258,10 +258,10 @@ func TestTogether(t *testing.T) {
 		want string
 	}{
 		"Variables": {Options{Env: []corev1.EnvVar{{Name: "A"}, {Name: "A", Value: "1"}}}, "the variable `A` is given twice"},
-		"Claims":    {Options{Claims: []Claim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
-		"Files":     {Options{Claims: []Claim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
-		"Apart":     {Options{Claims: []Claim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
-		"NoFiles":   {Options{Claims: []Claim{{Name: "a", Path: "/workspace"}}}, ""},
+		"Claims":    {Options{Claims: []VolumeClaim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
+		"Files":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
+		"Apart":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
+		"NoFiles":   {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace"}}}, ""},
 	} {
 		tc.o.Name = "train"
 		if _, err := TrainJob(tc.o); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
@@ -282,7 +282,7 @@ func TestClone(t *testing.T) {
 	old.Spec.RuntimePatches[0].Time = ptr.To(metav1.Now())
 	old.Spec.RuntimePatches = append(old.Spec.RuntimePatches, trainer.RuntimePatch{Manager: "kueue.x-k8s.io/manager"})
 	old.Status.Conditions = []metav1.Condition{{Type: "Failed"}}
-	job, err := Clone(old, "train-2")
+	job, err := CloneJob(old, "train-2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestClone(t *testing.T) {
 	if old.Spec.Trainer.Command[4] != "a" {
 		t.Error("the old job was changed")
 	}
-	if _, err := Clone(old, "No"); err == nil {
+	if _, err := CloneJob(old, "No"); err == nil {
 		t.Error("a wrong name is taken")
 	}
 }
@@ -304,7 +304,7 @@ func TestClone(t *testing.T) {
 func TestSet(t *testing.T) {
 	job := &trainer.TrainJob{}
 	for _, assignment := range []string{"nodes=8", "slots=2", "image=r/i", "queue=q", "runtime=r", "env.A=1", "env.A=2", "env.B=", "resources.memory=2Gi"} {
-		if err := Set(job, assignment); err != nil {
+		if err := SetField(job, assignment); err != nil {
 			t.Error(err)
 		}
 	}
@@ -332,19 +332,19 @@ spec:
 		t.Error(diff)
 	}
 	for _, wrong := range []string{"nodes", "nodes=0", "nodes=many", "nodes=99999999999", "color=red", "env.=1", "resources.x=y"} {
-		if err := Set(job, wrong); err == nil {
+		if err := SetField(job, wrong); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
 	}
 	for _, assignment := range []string{"image=", "queue="} {
-		if err := Set(job, assignment); err != nil {
+		if err := SetField(job, assignment); err != nil {
 			t.Error(err)
 		}
 	}
 	if job.Spec.Trainer.Image != nil || len(job.Labels) > 0 {
 		t.Errorf("image and queue are not those of the runtime: %v, %v", job.Spec.Trainer.Image, job.Labels)
 	}
-	if err := Set(job, "runtime="); err == nil {
+	if err := SetField(job, "runtime="); err == nil {
 		t.Error("a runtime without a name is taken")
 	}
 	SetCommand(job, []string{"b"})

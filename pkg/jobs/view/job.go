@@ -43,13 +43,15 @@ type Job struct {
 	Nodes    []Pod `json:"nodes,omitempty"`
 	// Pods counts launcher and nodes; nil where nobody says how many there are, and for a job that is over: JobSet has taken some of its pods
 	// away, and nobody waits for the others.
-	Pods *Count `json:"pods,omitempty"`
+	Pods *PodCount `json:"pods,omitempty"`
 	// Queue is the local queue of Kueue that the job names, or nil.
 	Queue *Queue `json:"queue,omitempty"`
 	// Restarts is how often the job was started again.
 	Restarts int       `json:"restarts,omitempty"`
 	Progress *Progress `json:"progress,omitempty"`
-	Times    Times     `json:"times"`
+	Times    JobTimes  `json:"times"`
+	// LogsURL is where the logs of a job that is over are kept, where the platform says it.
+	LogsURL string `json:"logsURL,omitempty"`
 	// Conditions are all that are known, those of the status and those that the controller records, in the order of a job's life.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// Unknown says what cannot be known, and why.
@@ -94,8 +96,8 @@ type World struct {
 	LauncherRunsRanks bool `json:"launcherRunsRanks,omitempty"`
 }
 
-// Count is how many pods are ready, or have been, of those that there should be.
-type Count struct {
+// PodCount is how many pods are ready, or have been, of those that there should be.
+type PodCount struct {
 	Ready int `json:"ready"`
 	Want  int `json:"want"`
 }
@@ -109,23 +111,26 @@ type Progress struct {
 }
 
 // JobOf returns what a job is.
-func JobOf(o Objects) Job {
-	s := newSubject(o)
+func JobOf(o JobObjects) Job {
+	s := newJobView(o)
 	j := Job{
 		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID, User: o.TrainJob.Annotations[UserAnnotation],
 		Runtime: runtimeOf(o.TrainJob, o.Runtime), Executor: s.executor,
-		Conditions: ordered(s.conditions), Restarts: s.restarts(), Progress: progressOf(o.TrainJob),
+		Conditions: inLifeOrder(s.conditions), Restarts: s.restartCount(), Progress: progressOf(o.TrainJob),
 		World: s.world, Queue: queueOf(o),
 	}
-	j.Phase, j.Since = s.phase()
+	j.Phase, j.Since = s.findPhase()
 	j.State = j.Phase.State()
-	j.Cause, j.Message = s.cause(j.Phase)
-	j.Launcher, j.Nodes = s.pods()
-	if !j.Finished() {
-		j.Pods = s.count()
+	j.Cause, j.Message = s.findCause(j.Phase)
+	j.Launcher, j.Nodes = s.viewPods()
+	if !j.IsFinished() {
+		j.Pods = s.countReady()
 	}
-	j.Times = s.times(j.Phase)
-	j.Unknown = s.unknown(j)
+	j.Times = s.findTimes(j.Phase)
+	if j.IsFinished() && j.Phase != phase.Refused {
+		j.LogsURL = s.logsURL(j.Times)
+	}
+	j.Unknown = s.findUnknown(j)
 	return j
 }
 
@@ -166,8 +171,8 @@ func (j Job) Slots() string {
 	return strconv.Itoa(int(j.World.Slots))
 }
 
-// Finished reports whether the job is over.
-func (j Job) Finished() bool {
+// IsFinished reports whether the job is over.
+func (j Job) IsFinished() bool {
 	return j.Phase == phase.Complete || j.Phase == phase.Failed || j.Phase == phase.Refused
 }
 
@@ -186,9 +191,9 @@ func (j Job) Duration(now time.Time) time.Duration {
 	return max(0, end.Sub(j.Times.Started.Time))
 }
 
-// subject is a job that is looked at.
-type subject struct {
-	Objects
+// jobView is a job that is looked at.
+type jobView struct {
+	JobObjects
 	// conditions are all that are known.
 	conditions []metav1.Condition
 	executor   Executor
@@ -198,13 +203,13 @@ type subject struct {
 	all      []*corev1.Pod
 }
 
-func newSubject(o Objects) *subject {
-	s := &subject{Objects: o, world: worldOf(o.TrainJob, o.Runtime)}
-	s.executor = s.executes()
+func newJobView(o JobObjects) *jobView {
+	s := &jobView{JobObjects: o, world: worldOf(o.TrainJob, o.Runtime)}
+	s.executor = s.findExecutor()
 	if s.executor == Controller {
 		s.conditions = status.ExecutorConditions(o.TrainJob)
 	} else {
-		s.conditions = status.Conditions(o.TrainJob)
+		s.conditions = status.AllConditions(o.TrainJob)
 	}
 	trainJob := *o.TrainJob
 	trainJob.Status.Conditions = s.conditions
@@ -213,10 +218,10 @@ func newSubject(o Objects) *subject {
 	return s
 }
 
-// executes says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record
+// findExecutor says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record
 // without Created is that of a companion.
-func (s *subject) executes() Executor {
-	all := status.Conditions(s.TrainJob)
+func (s *jobView) findExecutor() Executor {
+	all := status.AllConditions(s.TrainJob)
 	recorded := len(all) > len(s.TrainJob.Status.Conditions)
 	ours := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name && (!recorded || hasCondition(all, job.Created))
 	for i := range s.Jobs {

@@ -21,12 +21,12 @@ import (
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // stock is a job of plain Kubeflow Trainer with one pod of a node.
-func stock(edit func(*corev1.Pod)) Objects {
+func stock(edit func(*corev1.Pod)) JobObjects {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a-node-0-0-x", Labels: map[string]string{mpi.JobSetUIDLabel: "set", mpi.ReplicatedJobLabel: mpi.NodeJob}}}
 	edit(&pod)
 	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "set"}}
 	set.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: mpi.NodeJob, Replicas: 1}}
-	return Objects{Now: now, TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "job"}}, JobSet: set, Pods: []corev1.Pod{pod}, PodsRead: true}
+	return JobObjects{Now: now, TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "job"}}, JobSet: set, Pods: []corev1.Pod{pod}, PodsRead: true}
 }
 
 // TestStock: of a job that no mpi-controller looks after is said what its pods show, and that nobody knows more.
@@ -77,7 +77,7 @@ func TestFromJobs(t *testing.T) {
 		if c.reason != "" {
 			trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: "PodsReady", Status: metav1.ConditionFalse, Reason: c.reason, Message: "no"})
 		}
-		j := JobOf(Objects{Now: now, TrainJob: trainJob, Jobs: []batchv1.Job{made(mpi.LauncherJob, c.ready), made(mpi.NodeJob, c.ready)}})
+		j := JobOf(JobObjects{Now: now, TrainJob: trainJob, Jobs: []batchv1.Job{made(mpi.LauncherJob, c.ready), made(mpi.NodeJob, c.ready)}})
 		if j.Phase != c.want || j.Pods == nil || j.Pods.Ready != int(2*c.ready) || j.Pods.Want != 4 || j.Executor != Controller {
 			t.Errorf("%s: %s with %+v, run by %s, want %s", name, j.Phase, j.Pods, j.Executor, c.want)
 		}
@@ -89,7 +89,7 @@ func TestQueueAndProgress(t *testing.T) {
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "job", Labels: map[string]string{kueue.QueueLabel: "lockstep"}, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
 	trainJob.Spec.Suspend = ptr.To(true)
 	trainJob.Status.TrainerStatus = &trainer.TrainerStatus{ProgressPercentage: ptr.To[int32](42)}
-	o := Objects{Now: now, TrainJob: trainJob, Workloads: []kueue.Workload{{Job: "job", Queue: "lockstep", Created: now.Add(-time.Hour)}}}
+	o := JobObjects{Now: now, TrainJob: trainJob, Workloads: []kueue.Workload{{Job: "job", Queue: "lockstep", Created: now.Add(-time.Hour)}}}
 	if j := JobOf(o); j.Phase != phase.Queued || !strings.HasPrefix(j.Queue.Text, "waits in queue `lockstep`") || j.Columns(now).Progress != "42%" {
 		t.Errorf("it is %s in %+v, at %s", j.Phase, j.Queue, j.Columns(now).Progress)
 	}
@@ -101,7 +101,7 @@ func TestQueueAndProgress(t *testing.T) {
 
 // TestHeadings: there is a cell below each heading.
 func TestHeadings(t *testing.T) {
-	if h, c := len(Headings()), len(Columns{}.Cells()); h != c {
+	if h, c := len(ColumnHeadings()), len(ListColumns{}.Cells()); h != c {
 		t.Errorf("%d headings, %d cells", h, c)
 	}
 }

@@ -29,7 +29,8 @@ func TestVectors(t *testing.T) {
 		Cause    *Cause      `json:"cause"`
 		Message  string      `json:"message"`
 		Queue    *Queue      `json:"queue"`
-		Columns  Columns     `json:"columns"`
+		LogsURL  string      `json:"logsURL"`
+		Columns  ListColumns `json:"columns"`
 	}
 	var vectors []struct {
 		Name string    `json:"name"`
@@ -46,8 +47,8 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range vectors {
-		j := JobOf(Objects{Now: v.Now, TrainJob: v.In.TrainJob, Runtime: v.In.Runtime, JobSet: v.In.JobSet, Pods: v.In.Pods, PodsRead: true})
-		got := shown{j.Phase, j.State, j.Executor, j.Cause, j.Message, j.Queue, j.Columns(v.Now)}
+		j := JobOf(JobObjects{Now: v.Now, TrainJob: v.In.TrainJob, Runtime: v.In.Runtime, JobSet: v.In.JobSet, Pods: v.In.Pods, PodsRead: true})
+		got := shown{j.Phase, j.State, j.Executor, j.Cause, j.Message, j.Queue, j.LogsURL, j.Columns(v.Now)}
 		if diff := cmp.Diff(v.Want, got); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", v.Name, diff)
 		}

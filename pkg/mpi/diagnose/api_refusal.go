@@ -31,9 +31,9 @@ var refusals = []struct {
 	{PodInvalid, regexp.MustCompile(`is invalid: |no PriorityClass with name`)},
 }
 
-// apiRefusal returns why the API server refuses pods or Jobs. Of several messages the first in order of the alphabet counts,
+// apiRefusalCause returns why the API server refuses pods or Jobs. Of several messages the first in order of the alphabet counts,
 // so that the text stays from pass to pass.
-func apiRefusal(messages []string) *Cause {
+func apiRefusalCause(messages []string) *Cause {
 	if len(messages) == 0 {
 		return nil
 	}
@@ -49,33 +49,33 @@ func apiRefusal(messages []string) *Cause {
 func RefusedByAPI(words string) *Cause {
 	for _, r := range refusals {
 		if r.by.MatchString(words) {
-			return causeWithRemedy(r.reason, quotaNumbers(words)+"the API server refuses pods of the job: "+words).quoting(words)
+			return causeWithRemedy(r.reason, describeQuotaNumbers(words)+"the API server refuses pods of the job: "+words).withEvidence(words)
 		}
 	}
-	return causeWithRemedy(PodsRefused, "the API server refuses pods of the job: "+words).quoting(words)
+	return causeWithRemedy(PodsRefused, "the API server refuses pods of the job: "+words).withEvidence(words)
 }
 
 // exceeded is a refusal for quota (k8s.io/apiserver pkg/admission/plugin/resourcequota).
 var exceeded = regexp.MustCompile(`exceeded quota: ([^,]+), requested: (\S+), used: (\S+), limited: (\S+)`)
 
-// quotaNumbers says of each resource what was requested and what is left, for example `requested 32 nvidia.com/gpu, 8 left
+// describeQuotaNumbers says of each resource what was requested and what is left, for example `requested 32 nvidia.com/gpu, 8 left
 // of 16 in quota gpu: `, or nothing.
-func quotaNumbers(words string) string {
+func describeQuotaNumbers(words string) string {
 	match := exceeded.FindStringSubmatch(words)
 	if match == nil {
 		return ""
 	}
-	used, limited := quantities(match[3]), quantities(match[4])
+	used, limited := parseQuantities(match[3]), parseQuantities(match[4])
 	var parts []string
 	for _, item := range strings.Split(strings.TrimSuffix(match[2], ","), ",") {
 		resource, asked, _ := strings.Cut(item, "=")
 		parts = append(parts, fmt.Sprintf("requested %s %s, %s in quota %s",
-			asked, strings.TrimPrefix(resource, "requests."), remaining(used[resource], limited[resource]), match[1]))
+			asked, strings.TrimPrefix(resource, "requests."), describeRemaining(used[resource], limited[resource]), match[1]))
 	}
 	return strings.Join(parts, "; ") + ": "
 }
 
-func quantities(list string) map[string]string {
+func parseQuantities(list string) map[string]string {
 	result := map[string]string{}
 	for _, item := range strings.Split(list, ",") {
 		name, value, _ := strings.Cut(item, "=")
@@ -84,8 +84,8 @@ func quantities(list string) map[string]string {
 	return result
 }
 
-// remaining says what remains where both are whole numbers, and otherwise what Kubernetes says.
-func remaining(used, limited string) string {
+// describeRemaining says what remains where both are whole numbers, and otherwise what Kubernetes says.
+func describeRemaining(used, limited string) string {
 	u, err1 := strconv.ParseInt(used, 10, 64)
 	l, err2 := strconv.ParseInt(limited, 10, 64)
 	if err1 != nil || err2 != nil {

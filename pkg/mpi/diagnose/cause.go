@@ -52,12 +52,12 @@ func (c Cause) Text() string {
 // lastLines stands before the last lines of a program.
 const lastLines = "Last lines:"
 
-// Infrastructure reports whether the same job may well succeed when it is started again.
-func (c Cause) Infrastructure() bool { return Infrastructure(c.Reason) }
+// IsInfrastructure reports whether the same job may well succeed when it is started again.
+func (c Cause) IsInfrastructure() bool { return IsInfrastructureReason(c.Reason) }
 
-// Provisional reports whether better evidence may come within moments: the launcher lost a node, and the status of the pod
+// IsProvisional reports whether better evidence may come within moments: the launcher lost a node, and the status of the pod
 // there does not say why yet. Where it shows an agent that was told to end it says all that it will, and is gone in a moment.
-func (c Cause) Provisional() bool {
+func (c Cause) IsProvisional() bool {
 	return c.Reason == WorkerLost && c.precedence == reportedByAgent && !c.shown
 }
 
@@ -80,7 +80,7 @@ func (c Cause) IsFinal() bool {
 	case CommandKilled, WorkerKilled, LaunchDaemonLost, MPIFailed, PeerFailed, NCCLFailed, NCCLTimeout, RDMAFailed:
 		return false
 	}
-	return c.precedence == reportedByAgent && !c.Infrastructure()
+	return c.precedence == reportedByAgent && !c.IsInfrastructure()
 }
 
 // WithStartProblem returns the cause of a launcher that gave up waiting: what kept the pods from running, if that is known.
@@ -97,18 +97,18 @@ func causeWithRemedy(reason mpi.Reason, message string) *Cause {
 	return &Cause{Reason: reason, Message: message, Remedy: entry.Remedy}
 }
 
-// inPod names the pod.
-func (c *Cause) inPod(pod Pod) *Cause {
+// withPod names the pod.
+func (c *Cause) withPod(pod Pod) *Cause {
 	c.Pod, c.Machine = pod.Name, pod.Machine
 	return c
 }
 
-func (c *Cause) at(when time.Time, order precedence) *Cause {
+func (c *Cause) withTime(when time.Time, order precedence) *Cause {
 	c.At, c.precedence = when, order
 	return c
 }
 
-func (c *Cause) quoting(words ...string) *Cause {
+func (c *Cause) withEvidence(words ...string) *Cause {
 	for _, w := range words {
 		if w != "" {
 			c.Evidence = append(c.Evidence, w)
@@ -141,8 +141,8 @@ const (
 	launcherExited
 )
 
-// earlier reports whether a cause comes before another. A cause of unknown time counts as of the same second.
-func earlier(a, b Cause) bool {
+// isEarlierCause reports whether a cause comes before another. A cause of unknown time counts as of the same second.
+func isEarlierCause(a, b Cause) bool {
 	if a.At.IsZero() || b.At.IsZero() || a.At.Truncate(time.Second).Equal(b.At.Truncate(time.Second)) {
 		return a.precedence < b.precedence
 	}

@@ -3,7 +3,7 @@
 //
 // The flow is observation → rules → Cause. Observations are what the control plane shows of pods (Pod), the words of the
 // API server about pods that it refuses, what the launcher's agent says (mpi.GateResult, mpi.Verdict), and what a program
-// printed (Output). A rule looks at one observation and gives a Cause or nothing; First and Problem choose among them.
+// printed (FindInOutput). A rule looks at one observation and gives a Cause or nothing; FirstCause and StartProblem choose among them.
 //
 // Invariants:
 //   - A reason that is given stands in Entries, which is also what docs/failures is made of.

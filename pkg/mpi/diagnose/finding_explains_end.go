@@ -23,7 +23,7 @@ var peerLost = []int{15, 16}
 
 // explainsEnd reports whether a rank that failed first may have ended so by what was found. Nobody knows who printed a line without a
 // tag: then the code has to be one that such a cause has. Of a rank's own line it is enough that no other signal killed it, and a code of 0 says nothing.
-func (f Finding) explainsEnd(end mpi.RankEnd) bool {
+func (f OutputFinding) explainsEnd(end mpi.RankEnd) bool {
 	codes, known := endsBy[f.Reason]
 	switch {
 	case !known, f.Weight < suspect, end.Code == 0, slices.Contains(codes, end.Code), slices.Contains(peerLost, end.Code):

@@ -19,7 +19,7 @@ func FirstCause(pods []Pod, noted []Cause) *Cause {
 	causes = slices.DeleteFunc(causes, func(c Cause) bool { return deletedAfterWork(c, pods) })
 	known := len(causes) > 0
 	for _, pod := range pods {
-		if c := causeOf(pod, pods); c != nil && pod.Disruption == nil && (!known || !failedOfLoss(pod)) {
+		if c := causeOfPod(pod, pods); c != nil && pod.Disruption == nil && (!known || !failedOfStopOrLostNode(pod)) {
 			causes = append(causes, *c)
 		}
 	}
@@ -28,7 +28,7 @@ func FirstCause(pods []Pod, noted []Cause) *Cause {
 	}
 	first := causes[0]
 	for _, c := range causes[1:] {
-		if earlier(c, first) {
+		if isEarlierCause(c, first) {
 			first = c
 		}
 	}
@@ -56,8 +56,8 @@ func MustBeRecorded(reason mpi.Reason) bool {
 // givenUpReasons are the causes of pods that their Job gives up.
 var givenUpReasons = []mpi.Reason{InitFailed, ContainerStartFailed, LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled}
 
-// FromRecord returns a cause that an earlier pass has seen and written down as reason and text.
-func FromRecord(reason mpi.Reason, text string, at time.Time) Cause {
+// CauseFromRecord returns a cause that an earlier pass has seen and written down as reason and text.
+func CauseFromRecord(reason mpi.Reason, text string, at time.Time) Cause {
 	c := Cause{Reason: reason, Message: text, At: at, precedence: takenByControlPlane}
 	if reason == PodDeleted {
 		c.precedence = deletedByUnknown
@@ -70,7 +70,7 @@ func FromRecord(reason mpi.Reason, text string, at time.Time) Cause {
 func FirstDisruption(pods []Pod) *Cause {
 	var first *Cause
 	for _, c := range podDisruptions(pods) {
-		if first == nil || earlier(c, *first) {
+		if first == nil || isEarlierCause(c, *first) {
 			first = &c
 		}
 	}
@@ -83,9 +83,9 @@ func podDisruptions(pods []Pod) []Cause {
 	for _, pod := range pods {
 		switch {
 		case pod.Disruption != nil:
-			causes = append(causes, *disrupted(pod, pods))
+			causes = append(causes, *disruptionCause(pod, pods))
 		case pod.GivenUp:
-			causes = append(causes, *causeOf(pod, pods))
+			causes = append(causes, *causeOfPod(pod, pods))
 		case !pod.Deleted.IsZero() && !slices.ContainsFunc(pods, func(other Pod) bool { return causesDeletions(other, pod, pods) }):
 			causes = append(causes, *deletionCause(pod))
 		}
@@ -112,11 +112,11 @@ func causesDeletions(pod, deleted Pod, all []Pod) bool {
 	if end := pod.mainEnd(); end != nil && pod.isLauncher() && end.Code == 0 {
 		return true
 	}
-	cause := causeOf(pod, all)
+	cause := causeOfPod(pod, all)
 	if cause == nil || pod.Disruption != nil {
 		return false
 	}
-	if failedOfLoss(pod) {
+	if failedOfStopOrLostNode(pod) {
 		return lostNodeBeforeDeletion(pod, deleted)
 	}
 	return cause.At.Sub(deleted.Deleted) <= sameFailureWithin
@@ -131,15 +131,15 @@ func lostNodeBeforeDeletion(launcher, deleted Pod) bool {
 	if err != nil || verdict.Stopped != "" {
 		return false
 	}
-	if lost, found := podOf([]Pod{deleted}, verdict.Lost); !found || lost.Name != deleted.Name {
+	if lost, found := podOfHost([]Pod{deleted}, verdict.Lost); !found || lost.Name != deleted.Name {
 		return true
 	}
 	since := end.At.Add(-time.Duration(verdict.LostSeconds * float64(time.Second)))
 	return since.Truncate(time.Second).Before(deleted.Deleted)
 }
 
-// failedOfLoss reports whether the launcher failed because its own pod was told to stop, or because it lost a node.
-func failedOfLoss(pod Pod) bool {
+// failedOfStopOrLostNode reports whether the launcher failed because its own pod was told to stop, or because it lost a node.
+func failedOfStopOrLostNode(pod Pod) bool {
 	end := pod.mainEnd()
 	if end == nil || !pod.isLauncher() {
 		return false
@@ -149,15 +149,15 @@ func failedOfLoss(pod Pod) bool {
 }
 
 func deletionCause(pod Pod) *Cause {
-	return causeWithRemedy(PodDeleted, pod.fullName()+" was deleted while the job ran").inPod(pod).at(pod.Deleted, deletedByUnknown)
+	return causeWithRemedy(PodDeleted, pod.fullName()+" was deleted while the job ran").withPod(pod).withTime(pod.Deleted, deletedByUnknown)
 }
 
 // rules give the cause that a pod shows, in the order of precedence.
-var rules = []func(pod Pod, all []Pod) *Cause{disrupted, evicted, rejectedByKubelet, initFailed, launcherVerdict, containerEnded}
+var rules = []func(pod Pod, all []Pod) *Cause{disruptionCause, evictionCause, kubeletRejectionCause, initContainerCause, launcherVerdictCause, containerEndCause}
 
-// causeOf returns what a pod shows. The end of a node that is being deleted shows nothing, and what a launcher says that is
+// causeOfPod returns what a pod shows. The end of a node that is being deleted shows nothing, and what a launcher says that is
 // being deleted still counts.
-func causeOf(pod Pod, all []Pod) *Cause {
+func causeOfPod(pod Pod, all []Pod) *Cause {
 	if pod.Disruption == nil && !pod.GivenUp && (!pod.Failed || !pod.Deleted.IsZero() && !pod.isLauncher()) {
 		return nil
 	}
@@ -166,5 +166,5 @@ func causeOf(pod Pod, all []Pod) *Cause {
 			return c
 		}
 	}
-	return causeWithRemedy(fallback(pod), pod.fullName()+" failed without a trace of its container").inPod(pod).at(pod.Started, launcherExited)
+	return causeWithRemedy(fallbackReason(pod), pod.fullName()+" failed without a trace of its container").withPod(pod).withTime(pod.Started, launcherExited)
 }

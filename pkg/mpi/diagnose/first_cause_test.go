@@ -27,7 +27,7 @@ func edited(pod Pod, edits []func(*Pod)) Pod {
 	return pod
 }
 
-func died(at time.Time, end End) func(*Pod) {
+func died(at time.Time, end ContainerEnd) func(*Pod) {
 	return func(pod *Pod) {
 		end.At = at
 		pod.Failed = true
@@ -40,7 +40,7 @@ func said(at time.Time, verdict mpi.Verdict) func(*Pod) {
 	if err != nil {
 		panic(err)
 	}
-	return died(at, End{Code: max(verdict.ExitCode, 1), Reason: "Error", Message: string(text)})
+	return died(at, ContainerEnd{Code: max(verdict.ExitCode, 1), Reason: "Error", Message: string(text)})
 }
 
 func givenUp(pod *Pod) { pod.GivenUp = true }
@@ -61,7 +61,7 @@ func status(reason, message string) func(*Pod) {
 
 func initDied(pod *Pod) {
 	pod.Failed = true
-	pod.Containers = []Container{{Name: "ok", Init: true, End: &End{}}, {Name: "install-agent", Init: true, End: &End{Code: 1, Reason: "Error", At: t0}}}
+	pod.Containers = []Container{{Name: "ok", Init: true, End: &ContainerEnd{}}, {Name: "install-agent", Init: true, End: &ContainerEnd{Code: 1, Reason: "Error", At: t0}}}
 }
 
 type firstCase struct {
@@ -87,39 +87,39 @@ func firstCases() map[string]firstCase {
 		Rank: &mpi.RankEnd{Rank: &five, Host: "demo-node-0-1.demo", Code: 1}, Lines: []string{"RuntimeError: CUDA out of memory"},
 	}
 	oom := mpi.Verdict{Reason: RankKilled, Message: "Worker 1 failed", ExitCode: 137, OOMKills: 1}
-	kill := End{Code: 137, Reason: "Error"}
+	kill := ContainerEnd{Code: 137, Reason: "Error"}
 
 	return map[string]firstCase{
 		"verdict":             {"the agent has all the facts", []Pod{launcher(said(t0, exit7))}, nil, CommandFailed, "launcher pod demo-launcher-0-0-x7x2p: the command `train` exited with code 7"},
 		"rank":                {"the pod of the rank is named, not that of the launcher", []Pod{launcher(said(t0, cuda)), worker()}, nil, CUDAOutOfMemory, "Worker 1 failed: CUDA out of memory (rank 5 exited with code 1) (pod demo-node-0-1-x7x2p on machine m3)"},
 		"OOM over exit code":  {"what the kernel did is behind what the command did", []Pod{launcher(said(t0, oom))}, nil, OOMKilled, "launcher pod demo-launcher-0-0-x7x2p: the kernel killed a process of the job for lack of memory; Worker 1 failed"},
 		"no words":            {"", []Pod{launcher(said(t0, mpi.Verdict{Reason: CommandFailed, ExitCode: 4}))}, nil, CommandFailed, "exited with code 4"},
-		"no verdict":          {"there is still an exit code", []Pod{launcher(died(t0, End{Code: 3, Reason: "Error", Message: "not json"}))}, nil, LauncherFailed, "Launcher (pod demo-launcher-0-0-x7x2p on machine m0) failed: container `node` exited with code 3"},
+		"no verdict":          {"there is still an exit code", []Pod{launcher(died(t0, ContainerEnd{Code: 3, Reason: "Error", Message: "not json"}))}, nil, LauncherFailed, "Launcher (pod demo-launcher-0-0-x7x2p on machine m0) failed: container `node` exited with code 3"},
 		"lying verdict":       {"success does not explain a failed container", []Pod{launcher(said(t0, mpi.Verdict{}))}, nil, LauncherFailed, "exited with code 1"},
 		"launcher killed":     {"", []Pod{launcher(died(t0, kill))}, nil, LauncherKilled, "was killed by SIGKILL"},
 		"worker killed":       {"", []Pod{worker(died(t0, kill))}, nil, WorkerKilled, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) failed: container `node` was killed by SIGKILL"},
-		"cannot start":        {"the words are kubelet's", []Pod{worker(died(t0, End{Code: 128, Reason: "StartError", Message: "no such file"}))}, nil, ContainerStartFailed, "container `node` could not be started: no such file"},
-		"signal of runtime":   {"", []Pod{worker(died(t0, End{Signal: 11}))}, nil, WorkerKilled, "SIGSEGV"},
-		"OOM by kubelet":      {"", []Pod{worker(died(t0, End{Code: 137, Reason: "OOMKilled"}))}, nil, OOMKilled, "was killed by SIGKILL (OOMKilled)"},
+		"cannot start":        {"the words are kubelet's", []Pod{worker(died(t0, ContainerEnd{Code: 128, Reason: "StartError", Message: "no such file"}))}, nil, ContainerStartFailed, "container `node` could not be started: no such file"},
+		"signal of runtime":   {"", []Pod{worker(died(t0, ContainerEnd{Signal: 11}))}, nil, WorkerKilled, "SIGSEGV"},
+		"OOM by kubelet":      {"", []Pod{worker(died(t0, ContainerEnd{Code: 137, Reason: "OOMKilled"}))}, nil, OOMKilled, "was killed by SIGKILL (OOMKilled)"},
 		"worker first":        {"the launcher failed because a node did", []Pod{launcher(said(t0, exit7)), worker(died(before, kill))}, nil, WorkerKilled, ""},
-		"same second":         {"times have no fractions; nodes do not fail because of the launcher", []Pod{launcher(said(t0, exit7)), worker(died(t0.Add(900*time.Millisecond), End{Code: 1}))}, nil, WorkerFailed, ""},
-		"launcher first":      {"a node that ended later ended because of the launcher", []Pod{launcher(said(before, exit7)), worker(died(t0, End{Code: 1}))}, nil, CommandFailed, ""},
-		"kubelet over lost":   {"the pod says why its connection was lost", []Pod{launcher(said(t0, lost)), worker(died(t0, End{Code: 137, Reason: "OOMKilled"}))}, nil, OOMKilled, ""},
+		"same second":         {"times have no fractions; nodes do not fail because of the launcher", []Pod{launcher(said(t0, exit7)), worker(died(t0.Add(900*time.Millisecond), ContainerEnd{Code: 1}))}, nil, WorkerFailed, ""},
+		"launcher first":      {"a node that ended later ended because of the launcher", []Pod{launcher(said(before, exit7)), worker(died(t0, ContainerEnd{Code: 1}))}, nil, CommandFailed, ""},
+		"kubelet over lost":   {"the pod says why its connection was lost", []Pod{launcher(said(t0, lost)), worker(died(t0, ContainerEnd{Code: 137, Reason: "OOMKilled"}))}, nil, OOMKilled, ""},
 		"lost":                {"nobody knows more than the launcher", []Pod{launcher(said(t0, lost)), worker()}, nil, WorkerLost, "Worker 1 failed: connection lost (pod demo-node-0-1-x7x2p on machine m3)"},
-		"cleaned up":          {"JobSet deletes the nodes of a failed job: that is no cause", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0), died(before, End{Code: 143}))}, nil, CommandFailed, ""},
+		"cleaned up":          {"JobSet deletes the nodes of a failed job: that is no cause", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0), died(before, ContainerEnd{Code: 143}))}, nil, CommandFailed, ""},
 		"cleaned up, skewed":  {"the clock of the API server may be behind", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0.Add(-3 * time.Second)))}, nil, CommandFailed, ""},
 		"launcher cleaned up": {"a launcher that is being deleted may still carry the verdict", []Pod{launcher(deletedAt(after), said(t0, exit7))}, nil, CommandFailed, ""},
 		"deleted":             {"known by name, over the connection that was lost by it", []Pod{launcher(said(t0, lost)), worker(deletedAt(t0))}, nil, PodDeleted, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) was deleted while the job ran"},
-		"ended by SIGTERM":    {"nothing tells by whom", []Pod{launcher(said(t0, ended)), worker(died(before, End{Reason: "Completed"}), func(pod *Pod) { pod.Failed = false })}, nil, WorkerLost, "its agent was told to end (SIGTERM)"},
+		"ended by SIGTERM":    {"nothing tells by whom", []Pod{launcher(said(t0, ended)), worker(died(before, ContainerEnd{Reason: "Completed"}), func(pod *Pod) { pod.Failed = false })}, nil, WorkerLost, "its agent was told to end (SIGTERM)"},
 		"lost, cleaned up":    {"JobSet deletes the nodes of a launcher that lost one of them", []Pod{launcher(said(before, lost)), worker(deletedAt(t0))}, nil, WorkerLost, "Worker 1 failed: connection lost"},
 		"silent, cleaned up":  {"a node that had been silent before it was deleted in the second in which the launcher gave it up", []Pod{launcher(said(t0, silent)), worker(deletedAt(t0))}, nil, WorkerLost, "Worker 1"},
 		"other cleaned up":    {"a healthy node beside the lost one", []Pod{launcher(said(t0, lost)), worker(), worker(called("demo-node-0-0-y7y3q", 0), deletedAt(t0))}, nil, WorkerLost, "demo-node-0-1-x7x2p on machine m3"},
 		"deleted long before": {"", []Pod{launcher(said(t0, exit7)), worker(deletedAt(t0.Add(-10 * time.Second)))}, nil, PodDeleted, "Worker 1"},
 		"launcher deleted":    {"its agent says only that it was told to stop", []Pod{launcher(deletedAt(before), said(t0, stopped)), worker()}, nil, PodDeleted, "Launcher (pod demo-launcher-0-0-x7x2p on machine m0) was deleted"},
 		"stopped":             {"by whom, nobody knows", []Pod{launcher(said(t0, stopped)), worker()}, nil, CommandKilled, "asked to stop"},
-		"remembered":          {"the pod is gone, what was seen of it counts", []Pod{launcher(said(before, lost))}, []Cause{FromRecord(PodDeleted, "Worker 1 was deleted", t0)}, PodDeleted, "Worker 1 was deleted"},
-		"remembered first":    {"its Job gave up, and JobSet deleted the others before the launcher, or a pass, had noticed", []Pod{launcher(deletedAt(t0), said(t0, stopped)), worker(deletedAt(t0))}, []Cause{FromRecord(PodDeleted, "Worker 0 was deleted", t0.Add(time.Second))}, PodDeleted, "Worker 0 was deleted"},
-		"remembered eviction": {"", []Pod{launcher(said(t0, lost))}, []Cause{FromRecord(Evicted, "Worker 1 was evicted", t0)}, Evicted, ""},
+		"remembered":          {"the pod is gone, what was seen of it counts", []Pod{launcher(said(before, lost))}, []Cause{CauseFromRecord(PodDeleted, "Worker 1 was deleted", t0)}, PodDeleted, "Worker 1 was deleted"},
+		"remembered first":    {"its Job gave up, and JobSet deleted the others before the launcher, or a pass, had noticed", []Pod{launcher(deletedAt(t0), said(t0, stopped)), worker(deletedAt(t0))}, []Cause{CauseFromRecord(PodDeleted, "Worker 0 was deleted", t0.Add(time.Second))}, PodDeleted, "Worker 0 was deleted"},
+		"remembered eviction": {"", []Pod{launcher(said(t0, lost))}, []Cause{CauseFromRecord(Evicted, "Worker 1 was evicted", t0)}, Evicted, ""},
 		"preempted":           {"", []Pod{launcher(said(before, lost)), worker(deletedAt(t0), disruptedBy("PreemptionByScheduler"))}, nil, Preempted, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) was preempted: said by the control plane"},
 		"evicted by API":      {"", []Pod{worker(deletedAt(t0), disruptedBy("EvictionByEvictionAPI"))}, nil, Evicted, "was evicted"},
 		"machine lost":        {"over the connection that was lost by it", []Pod{launcher(said(before, lost)), worker(deletedAt(t0), disruptedBy("DeletionByTaintManager"))}, nil, MachineLost, "on machine m3) lost its machine"},
@@ -182,24 +182,24 @@ func TestKilledForMemory(t *testing.T) {
 // TestSignalBehindCode: programs use codes above 128 of their own.
 func TestSignalBehindCode(t *testing.T) {
 	for name, tc := range map[string]struct {
-		end    End
+		end    ContainerEnd
 		want   mpi.Reason
 		signal string
 		says   string
 	}{
-		"first signal": {End{Code: 129}, WorkerKilled, "SIGHUP", "was killed by SIGHUP"},
-		"last signal":  {End{Code: 159}, WorkerKilled, "SIGSYS", "was killed by SIGSYS"},
-		"no signal":    {End{Code: 160}, WorkerFailed, "", "exited with code 160"},
-		"ORTE":         {End{Code: 205}, WorkerFailed, "", "exited with code 205"},
-		"Hydra":        {End{Code: 255}, WorkerFailed, "", "exited with code 255"},
-		"of a runtime": {End{Code: 255, Signal: 40}, WorkerKilled, "signal 40", "was killed by signal 40"},
+		"first signal": {ContainerEnd{Code: 129}, WorkerKilled, "SIGHUP", "was killed by SIGHUP"},
+		"last signal":  {ContainerEnd{Code: 159}, WorkerKilled, "SIGSYS", "was killed by SIGSYS"},
+		"no signal":    {ContainerEnd{Code: 160}, WorkerFailed, "", "exited with code 160"},
+		"ORTE":         {ContainerEnd{Code: 205}, WorkerFailed, "", "exited with code 205"},
+		"Hydra":        {ContainerEnd{Code: 255}, WorkerFailed, "", "exited with code 255"},
+		"of a runtime": {ContainerEnd{Code: 255, Signal: 40}, WorkerKilled, "signal 40", "was killed by signal 40"},
 	} {
 		got := FirstCause([]Pod{worker(died(t0, tc.end))}, nil)
 		if got.Reason != tc.want || got.Signal != tc.signal || got.ExitCode != tc.end.Code || !strings.Contains(got.Message, tc.says) {
 			t.Errorf("%s: want %s, %q and %q, got %+v", name, tc.want, tc.signal, tc.says, got)
 		}
 	}
-	if got := FirstCause([]Pod{launcher(died(t0, End{Code: 255}))}, nil); got.Reason != LauncherFailed {
+	if got := FirstCause([]Pod{launcher(died(t0, ContainerEnd{Code: 255}))}, nil); got.Reason != LauncherFailed {
 		t.Errorf("a launcher that exited with 255 was not killed: %+v", got)
 	}
 }
@@ -218,11 +218,11 @@ func TestCauseCarriesTheFacts(t *testing.T) {
 	if diff := cmp.Diff(want, *got, cmp.AllowUnexported(Cause{}), cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "precedence" }, cmp.Ignore())); diff != "" {
 		t.Error(diff)
 	}
-	if got.Infrastructure() || got.Provisional() {
+	if got.IsInfrastructure() || got.IsProvisional() {
 		t.Error("a rank that dies of its own is no fault of the machine, and there is no better evidence")
 	}
 	lost := FirstCause([]Pod{launcher(said(t0, mpi.Verdict{Reason: WorkerLost, ExitCode: 1, Lost: "demo-node-0-1.demo"})), worker()}, nil)
-	if !lost.Infrastructure() || !lost.Provisional() {
+	if !lost.IsInfrastructure() || !lost.IsProvisional() {
 		t.Error("the pod that was lost may still say why")
 	}
 }
@@ -250,10 +250,10 @@ func TestTaken(t *testing.T) {
 		"running":           {"", []Pod{launcher(), worker()}, ""},
 		"deleted":           {"", []Pod{launcher(), worker(deletedAt(t0))}, PodDeleted},
 		"preempted first":   {"what the control plane says wins", []Pod{launcher(deletedAt(t0)), worker(disruptedBy("PreemptionByScheduler"))}, Preempted},
-		"success":           {"JobSet deletes the nodes", []Pod{launcher(died(t0, End{})), worker(deletedAt(t0))}, ""},
-		"launcher given up": {"its Job deletes it, nobody else", []Pod{launcher(died(t0, End{Code: 3}), deletedAt(t0), givenUp), worker(deletedAt(t0))}, LauncherFailed},
-		"worker given up":   {"", []Pod{launcher(), worker(died(t0, End{Code: 137, Reason: "OOMKilled"}), deletedAt(t0), givenUp)}, OOMKilled},
-		"failure":           {"JobSet deletes the nodes", []Pod{launcher(died(t0, End{Code: 1})), worker(deletedAt(t0))}, ""},
+		"success":           {"JobSet deletes the nodes", []Pod{launcher(died(t0, ContainerEnd{})), worker(deletedAt(t0))}, ""},
+		"launcher given up": {"its Job deletes it, nobody else", []Pod{launcher(died(t0, ContainerEnd{Code: 3}), deletedAt(t0), givenUp), worker(deletedAt(t0))}, LauncherFailed},
+		"worker given up":   {"", []Pod{launcher(), worker(died(t0, ContainerEnd{Code: 137, Reason: "OOMKilled"}), deletedAt(t0), givenUp)}, OOMKilled},
+		"failure":           {"JobSet deletes the nodes", []Pod{launcher(died(t0, ContainerEnd{Code: 1})), worker(deletedAt(t0))}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestWorker(t *testing.T) {
 		"mnist-node-0-2.mnist": "Worker 2", "mnist-node-0-12": "Worker 12", "mnist-launcher-0-0.mnist": "Launcher",
 		"my-node-0-x-node-0-3": "Worker 3", "elsewhere": "elsewhere", "a-node-0-b": "a-node-0-b", "": "",
 	} {
-		if got := Worker(host); got != want {
+		if got := WorkerName(host); got != want {
 			t.Errorf("%q: want %q, got %q", host, want, got)
 		}
 	}
@@ -318,7 +318,7 @@ func TestNodesThatGoAfterTheLastLaunch(t *testing.T) {
 		want    mpi.Reason
 	}{
 		"after":             {"the nodes had done their work", mpi.Verdict{IdleSeconds: 61}, nil, CommandFailed},
-		"after, noted":      {"the pod is gone", mpi.Verdict{IdleSeconds: 61}, []Cause{FromRecord(Evicted, "it was evicted", t0)}, CommandFailed},
+		"after, noted":      {"the pod is gone", mpi.Verdict{IdleSeconds: 61}, []Cause{CauseFromRecord(Evicted, "it was evicted", t0)}, CommandFailed},
 		"before":            {"the launch had ended because of it", mpi.Verdict{IdleSeconds: 59}, nil, PodDeleted},
 		"launched again":    {"the command needed it", mpi.Verdict{}, nil, PodDeleted},
 		"launcher, stopped": {"all pods go", mpi.Verdict{IdleSeconds: 61, Stopped: "SIGTERM"}, nil, PodDeleted},

@@ -28,7 +28,7 @@ var absent = []string{"nobody sent the addresses", "no address", "its name is no
 func GateReason(failures []mpi.NodeFailure) mpi.Reason {
 	var common mpi.Reason
 	for _, failure := range failures {
-		reason := gateReason(failure.Error)
+		reason := reasonOfGateError(failure.Error)
 		if common != "" && common != reason {
 			return GateTimeout
 		}
@@ -40,7 +40,7 @@ func GateReason(failures []mpi.NodeFailure) mpi.Reason {
 	return common
 }
 
-func gateReason(text string) mpi.Reason {
+func reasonOfGateError(text string) mpi.Reason {
 	for _, e := range gateErrors {
 		if strings.Contains(text, e.words) {
 			return e.reason
@@ -57,7 +57,7 @@ func GateFailure(result mpi.GateResult) Cause {
 	reason := GateReason(result.Failures)
 	named := make([]string, 0, maxNamed)
 	for _, failure := range result.Failures[:min(maxNamed, len(result.Failures))] {
-		named = append(named, nodeFailure(failure))
+		named = append(named, describeNodeFailure(failure))
 	}
 	text := GateHeadline(result.Failures) + strings.Join(named, "; ")
 	if more := len(result.Failures) - maxNamed + result.More; more > 0 {
@@ -74,23 +74,23 @@ func GateHeadline(failures []mpi.NodeFailure) string {
 	case NameNotResolved:
 		return "MPI communication failure - check DNS: "
 	case GateTimeout:
-		if !slices.ContainsFunc(failures, func(f mpi.NodeFailure) bool { return !isAbsent(f) }) {
+		if !slices.ContainsFunc(failures, func(f mpi.NodeFailure) bool { return !isAbsentNode(f) }) {
 			return "not all pods of the job came up in time: "
 		}
 	}
 	return blocked
 }
 
-// isAbsent reports whether a node was not there: a pod without an address has no name in DNS either.
-func isAbsent(failure mpi.NodeFailure) bool {
+// isAbsentNode reports whether a node was not there: a pod without an address has no name in DNS either.
+func isAbsentNode(failure mpi.NodeFailure) bool {
 	return slices.ContainsFunc(absent, func(words string) bool { return strings.Contains(failure.Error, words) })
 }
 
-func nodeFailure(failure mpi.NodeFailure) string {
+func describeNodeFailure(failure mpi.NodeFailure) string {
 	label, _, _ := strings.Cut(failure.Name, ".")
 	where := label
 	if failure.Address != "" {
 		where += ", " + failure.Address
 	}
-	return fmt.Sprintf("%s port %d (%s): %s", Worker(failure.Name), mpi.AgentPort, where, failure.Error)
+	return fmt.Sprintf("%s port %d (%s): %s", WorkerName(failure.Name), mpi.AgentPort, where, failure.Error)
 }

@@ -44,9 +44,9 @@ var pullFailures = []struct {
 	{"the name of the image is not valid", regexp.MustCompile(`(?i)invalid reference|couldn't parse image|InvalidImageName|must be lowercase`), true},
 }
 
-// pullFailure returns what kubelet's reason and words, or an earlier diagnosis, mean, as a place in pullFailures, or -1. The name of the image is not a word of the
+// pullFailureRank returns what kubelet's reason and words, or an earlier diagnosis, mean, as a place in pullFailures, or -1. The name of the image is not a word of the
 // registry's.
-func pullFailure(image, reason, words string) int {
+func pullFailureRank(image, reason, words string) int {
 	if image != "" {
 		words = strings.ReplaceAll(words, image, "")
 	}
@@ -62,7 +62,7 @@ func pullFailure(image, reason, words string) int {
 // does not help. What nobody knows may pass.
 func PullIsFinal(image, said string) bool {
 	said, _, _ = strings.Cut(said, firstFailing)
-	i := pullFailure(image, "", registryWords(said))
+	i := pullFailureRank(image, "", registryWords(said))
 	return i >= 0 && pullFailures[i].final
 }
 
@@ -73,7 +73,7 @@ const firstFailing = "; first failing pod: "
 func imagePullProblem(pod Pod, c Container) *Cause {
 	words := registryWords(c.Waiting.Message)
 	message := fmt.Sprintf("Failed to pull image '%s'", c.Image)
-	kind := pullFailure(c.Image, c.Waiting.Reason, words)
+	kind := pullFailureRank(c.Image, c.Waiting.Reason, words)
 	if kind >= 0 {
 		message += ": " + pullFailures[kind].words
 	}
@@ -84,7 +84,7 @@ func imagePullProblem(pod Pod, c Container) *Cause {
 	if kind >= 0 && !pullFailures[kind].final || kind < 0 && words != "" {
 		message += "; kubelet tries again"
 	}
-	return causeWithRemedy(ImagePull, message).inPod(pod).quoting(words)
+	return causeWithRemedy(ImagePull, message).withPod(pod).withEvidence(words)
 }
 
 // registryWords returns what is left of kubelet's message without what others put around it.

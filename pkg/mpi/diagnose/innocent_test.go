@@ -108,12 +108,12 @@ const bad = "Traceback (most recent call last):\n  File \"/w/train.py\", line 3,
 func TestInnocentLines(t *testing.T) {
 	for name, text := range innocent {
 		for order, lines := range map[string]string{"before": text + "\n" + bad, "behind": bad + "\n" + text} {
-			got := Output(strings.Split(lines, "\n"))
+			got := FindInOutput(strings.Split(lines, "\n"))
 			if got == nil || got.Reason != PythonException || got.Summary != "ValueError: bad label" {
 				t.Errorf("%s %s the exception that ended the program: got %+v", name, order, got)
 			}
 		}
-		if got := Output(strings.Split(text, "\n")); got != nil && Infrastructure(got.Reason) && got.Weight > Report {
+		if got := FindInOutput(strings.Split(text, "\n")); got != nil && IsInfrastructureReason(got.Reason) && got.Weight > Report {
 			t.Errorf("%s starts the job again: %+v", name, got)
 		}
 	}

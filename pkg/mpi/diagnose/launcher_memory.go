@@ -2,9 +2,9 @@ package diagnose
 
 import "lockstep.dev/lockstep/pkg/mpi"
 
-// forLauncher gives a lack of memory in the launcher's pod its own remedy: spec.trainer.resourcesPerNode is for pods with ranks,
+// withLauncherMemoryRemedy gives a lack of memory in the launcher's pod its own remedy: spec.trainer.resourcesPerNode is for pods with ranks,
 // and no field of a TrainJob, runtimePatches included, reaches the resources of a launcher without.
-func (c *Cause) forLauncher(pod Pod) *Cause {
+func (c *Cause) withLauncherMemoryRemedy(pod Pod) *Cause {
 	if !pod.isLauncher() || pod.RunsRanks || c.Reason != OOMKilled && c.Reason != OutOfMemory {
 		return c
 	}
@@ -18,8 +18,8 @@ func (c *Cause) forLauncher(pod Pod) *Cause {
 	return c
 }
 
-// onlyInLauncher reports whether a verdict knows that the kernel killed in the launcher's pod, and nowhere else. The reports of nodes do
+// isOnlyInLauncher reports whether a verdict knows that the kernel killed in the launcher's pod, and nowhere else. The reports of nodes do
 // not show it: a verdict that is too long does without some.
-func onlyInLauncher(verdict mpi.Verdict) bool {
+func isOnlyInLauncher(verdict mpi.Verdict) bool {
 	return verdict.LauncherOOMKills > 0 && verdict.LauncherOOMKills == verdict.OOMKills
 }

@@ -13,9 +13,9 @@ var (
 // terminates are the words by which that launcher ends its ranks.
 const terminates = "therefore will terminate the job"
 
-// LostDaemon returns the node whose launch daemon a launcher of Open MPI has lost for the last time, in its own words, and
+// FindLostDaemon returns the node whose launch daemon a launcher of Open MPI has lost for the last time, in its own words, and
 // whether it said that it ends the job for it. Open MPI 5 exits with 0 after that.
-func LostDaemon(lines []string) (host string, found bool) {
+func FindLostDaemon(lines []string) (host string, found bool) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if !lostDaemon.MatchString(StripEscapes(lines[i])) {
 			continue

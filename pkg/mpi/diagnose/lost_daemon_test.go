@@ -33,7 +33,7 @@ therefore will terminate the job.
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			lines := strings.Split(c.text, "\n")
-			if host, found := LostDaemon(slices.Clone(lines)); host != c.want || found != (c.want != "") {
+			if host, found := FindLostDaemon(slices.Clone(lines)); host != c.want || found != (c.want != "") {
 				t.Errorf("%s: %q, %v", c.reason, host, found)
 			}
 		})

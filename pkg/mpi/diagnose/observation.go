@@ -56,15 +56,15 @@ type Container struct {
 	Name, Image string
 	Init        bool
 	// Waiting is why it does not run, End how it ended; nil where it does not wait or has not ended.
-	Waiting *Waiting
-	End     *End
+	Waiting *ContainerWaiting
+	End     *ContainerEnd
 }
 
-// Waiting is why a container does not run.
-type Waiting struct{ Reason, Message string }
+// ContainerWaiting is why a container does not run.
+type ContainerWaiting struct{ Reason, Message string }
 
-// End is how a container ended.
-type End struct {
+// ContainerEnd is how a container ended.
+type ContainerEnd struct {
 	// Code is the exit code, 128+n after signal n; Signal is the number where the container runtime gives it.
 	Code, Signal int
 	// Reason is kubelet's, such as OOMKilled; Message is the termination message, usually the agent's verdict.
@@ -72,9 +72,9 @@ type End struct {
 	At              time.Time
 }
 
-// signal returns the number of the signal that ended the container, 0 for none. Not every code above 128 is one: Hydra exits
+// signalNumber returns the number of the signal that ended the container, 0 for none. Not every code above 128 is one: Hydra exits
 // with 255, ORTE with 205.
-func (e End) signal() int {
+func (e ContainerEnd) signalNumber() int {
 	if behind := e.Code - 128; e.Signal == 0 && behind > 0 && behind < len(signals) {
 		return behind
 	}
@@ -82,9 +82,9 @@ func (e End) signal() int {
 }
 
 // String says how a container ended, for example `exited with code 1` or `was killed by SIGKILL (OOMKilled)`.
-func (e End) String() string {
+func (e ContainerEnd) String() string {
 	text := fmt.Sprintf("exited with code %d", e.Code)
-	if signal := e.signal(); signal > 0 {
+	if signal := e.signalNumber(); signal > 0 {
 		text = "was killed by " + SignalName(signal)
 	}
 	if e.Reason != "" && e.Reason != "Error" && e.Reason != "Completed" {
@@ -104,17 +104,17 @@ func (p Pod) displayName() string {
 }
 
 // fullName names a pod fully, for example `Worker 2 (pod mnist-node-0-2-x7x2p on machine gpu-3)`.
-func (p Pod) fullName() string { return p.displayName() + " (" + p.address() + ")" }
+func (p Pod) fullName() string { return p.displayName() + " (" + p.describePlace() + ")" }
 
-func (p Pod) address() string {
+func (p Pod) describePlace() string {
 	if p.Machine == "" {
 		return "pod " + p.Name
 	}
 	return "pod " + p.Name + " on machine " + p.Machine
 }
 
-// main is the main container, or nil.
-func (p Pod) main() *Container {
+// mainContainer is the main container, or nil.
+func (p Pod) mainContainer() *Container {
 	for i := range p.Containers {
 		if !p.Containers[i].Init && p.Containers[i].Name == mpi.Container {
 			return &p.Containers[i]
@@ -123,8 +123,8 @@ func (p Pod) main() *Container {
 	return nil
 }
 
-func (p Pod) mainEnd() *End {
-	if c := p.main(); c != nil {
+func (p Pod) mainEnd() *ContainerEnd {
+	if c := p.mainContainer(); c != nil {
 		return c.End
 	}
 	return nil
@@ -135,21 +135,21 @@ const (
 	workerName   = "Worker "
 )
 
-// Worker names a host of the hostfile as users think of it: `Worker 2` for `mnist-node-0-2.mnist`, `Launcher` for the
+// WorkerName names a host of the hostfile as users think of it: `Worker 2` for `mnist-node-0-2.mnist`, `Launcher` for the
 // launcher. A name that JobSet did not give stays as it is.
-func Worker(host string) string {
+func WorkerName(host string) string {
 	label, _, _ := strings.Cut(host, ".")
 	if strings.HasSuffix(label, "-"+mpi.LauncherJob+"-0-0") {
 		return launcherName
 	}
-	_, index, found := cutLast(label, "-"+mpi.NodeJob+"-0-")
+	_, index, found := cutAtLast(label, "-"+mpi.NodeJob+"-0-")
 	if _, err := strconv.Atoi(index); !found || err != nil {
 		return label
 	}
 	return workerName + index
 }
 
-func cutLast(text, separator string) (before, after string, found bool) {
+func cutAtLast(text, separator string) (before, after string, found bool) {
 	i := strings.LastIndex(text, separator)
 	if i < 0 {
 		return text, "", false
@@ -157,11 +157,11 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// podOf finds the pod of a host: the Job controller appends a dash and five characters to the host name.
-func podOf(pods []Pod, host string) (Pod, bool) {
+// podOfHost finds the pod of a host: the Job controller appends a dash and five characters to the host name.
+func podOfHost(pods []Pod, host string) (Pod, bool) {
 	label, _, _ := strings.Cut(host, ".")
 	for _, pod := range pods {
-		if prefix, _, found := cutLast(pod.Name, "-"); label != "" && found && prefix == label {
+		if prefix, _, found := cutAtLast(pod.Name, "-"); label != "" && found && prefix == label {
 			return pod, true
 		}
 	}

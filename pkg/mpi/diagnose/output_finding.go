@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Finding is what the output of a program tells about its failure.
-type Finding struct {
+// OutputFinding is what the output of a program tells about its failure.
+type OutputFinding struct {
 	Reason mpi.Reason
 	// Summary is for the sentence `Worker 2 failed: SUMMARY`.
 	Summary string
@@ -44,8 +44,8 @@ const (
 	Root
 )
 
-// alone is what a weight counts for when nothing heavier stands beside it.
-func (w Weight) alone() Weight {
+// weightAlone is what a weight counts for when nothing heavier stands beside it.
+func (w Weight) weightAlone() Weight {
 	switch w {
 	case rumour:
 		return Report
@@ -55,8 +55,8 @@ func (w Weight) alone() Weight {
 	return w
 }
 
-// signature recognises one line.
-type signature struct {
+// outputSignature recognises one line.
+type outputSignature struct {
 	reason mpi.Reason
 	weight Weight
 	line   *regexp.Regexp
@@ -65,33 +65,33 @@ type signature struct {
 }
 
 // signatures are tried in this order: of two that match one line the first counts.
-var signatures = concat(ownSignatures, systemSignatures, gpuSignatures, fabricSignatures, mpiSignatures, pythonSignatures, launcherSignatures)
+var signatures = concatSignatures(ownSignatures, systemSignatures, gpuSignatures, fabricSignatures, mpiSignatures, pythonSignatures, launcherSignatures)
 
-func concat(lists ...[]signature) []signature {
-	var all []signature
+func concatSignatures(lists ...[]outputSignature) []outputSignature {
+	var all []outputSignature
 	for _, list := range lists {
 		all = append(all, list...)
 	}
 	return all
 }
 
-// Output finds in the last lines of a program why it failed: the heaviest of all signatures, and among equals the first.
+// FindInOutput finds in the last lines of a program why it failed: the heaviest of all signatures, and among equals the first.
 // It returns nil when no line is known. Lines may carry the tags by which launchers tell ranks apart.
-func Output(lines []string) *Finding {
-	return find(lines, func(Finding) bool { return true })
+func FindInOutput(lines []string) *OutputFinding {
+	return findHeaviest(lines, func(OutputFinding) bool { return true })
 }
 
-// OutputOf is Output where the rank is known that failed first: what cannot be why it ended so is left out.
-func OutputOf(lines []string, first mpi.RankEnd) *Finding {
-	return find(lines, func(f Finding) bool { return f.explainsEnd(first) })
+// FindInOutputOfRank is FindInOutput where the rank is known that failed first: what cannot be why it ended so is left out.
+func FindInOutputOfRank(lines []string, first mpi.RankEnd) *OutputFinding {
+	return findHeaviest(lines, func(f OutputFinding) bool { return f.explainsEnd(first) })
 }
 
-func find(lines []string, counts func(Finding) bool) *Finding {
-	var best *Finding
-	var python traceback
+func findHeaviest(lines []string, counts func(OutputFinding) bool) *OutputFinding {
+	var best *OutputFinding
+	var python openTracebacks
 	for i, raw := range lines {
-		rank, line := Untag(StripEscapes(raw))
-		finding := match(line, python.next(rank, line))
+		rank, line := CutRankTag(StripEscapes(raw))
+		finding := matchLine(line, python.endsWithException(rank, line))
 		if finding == nil || best != nil && finding.Weight <= best.Weight {
 			continue
 		}
@@ -102,13 +102,13 @@ func find(lines []string, counts func(Finding) bool) *Finding {
 			continue
 		}
 		if finding.Host == "" {
-			finding.Host = hostNear(lines[i+1 : min(i+1+detailLines, len(lines))])
+			finding.Host = hostInDetailLines(lines[i+1 : min(i+1+detailLines, len(lines))])
 		}
 		best = finding
 	}
 	if best != nil {
-		best.Weight = best.Weight.alone()
-		best.Summary, best.Line = Clip(Redact(best.Summary), maxLine), Clip(Redact(best.Line), maxLine)
+		best.Weight = best.Weight.weightAlone()
+		best.Summary, best.Line = ClipBytes(Redact(best.Summary), maxLine), ClipBytes(Redact(best.Line), maxLine)
 	}
 	return best
 }
@@ -122,33 +122,33 @@ var hints = []string{
 	"interrupt", "unable", "servname", "pmi", "transport", "badly", "assert", "unknown host", "hostname", "nvml", "edquot", "enospc", "alloc",
 }
 
-func hinted(line string) bool {
+func hasHint(line string) bool {
 	line = strings.ToLower(line)
 	return slices.ContainsFunc(hints, func(hint string) bool { return strings.Contains(line, hint) })
 }
 
-// match returns what a line tells, or nil. An exception ended a traceback with this line.
-func match(line string, exception bool) *Finding {
-	if hinted(line) {
+// matchLine returns what a line tells, or nil. An exception ended a traceback with this line.
+func matchLine(line string, exception bool) *OutputFinding {
+	if hasHint(line) {
 		for _, s := range signatures {
 			if groups := s.line.FindStringSubmatchIndex(line); groups != nil {
-				return s.finding(line, groups, exception)
+				return s.findingOf(line, groups, exception)
 			}
 		}
 	}
 	if exception {
-		return &Finding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
+		return &OutputFinding{Reason: PythonException, Summary: line, Line: line, Weight: Failure}
 	}
 	return nil
 }
 
-func (s signature) finding(line string, groups []int, exception bool) *Finding {
-	f := &Finding{Reason: s.reason, Summary: line, Line: line, Weight: s.weigh(exception || lastWords.MatchString(line), line[:groups[0]])}
+func (s outputSignature) findingOf(line string, groups []int, exception bool) *OutputFinding {
+	f := &OutputFinding{Reason: s.reason, Summary: line, Line: line, Weight: s.weightOf(exception || lastWords.MatchString(line), line[:groups[0]])}
 	if s.summary != "" {
 		f.Summary = string(s.line.ExpandString(nil, s.summary, line, groups))
 	}
-	f.Rank = number(named(s.line, line, "rank"))
-	f.Host = named(s.line, line, "host")
+	f.Rank = parseRankNumber(namedGroup(s.line, line, "rank"))
+	f.Host = namedGroup(s.line, line, "host")
 	return f
 }
 
@@ -159,9 +159,9 @@ var lastWords = rx(`^(?:[A-Za-z_][\w.]*(?:[Ee]rror|Exception)|CUDA error| *what\
 // mild is what loggers and programs put before a message after which they go on. NCCL's WARN is an error, and not meant.
 var mild = rx(`(?i:\bwarning\b|\w+Warning:|<warn>|\bretrying\b)|\bUCX +(?:WARN|DIAG)\b|\b(?:INFO|DEBUG)\b|: [IW] |^\[?[IW]\d{4} |^\[[IW] `)
 
-// weigh says what a line counts for. A program ended with the line where it is uncaught; before is what stands before the
+// weightOf says what a line counts for. A program ended with the line where it is uncaught; before is what stands before the
 // words that are known.
-func (s signature) weigh(uncaught bool, before string) Weight {
+func (s outputSignature) weightOf(uncaught bool, before string) Weight {
 	switch {
 	case uncaught && (s.weight == rumour || s.weight == suspect):
 		return Root
@@ -171,7 +171,7 @@ func (s signature) weigh(uncaught bool, before string) Weight {
 	return s.weight
 }
 
-func named(expression *regexp.Regexp, line, group string) string {
+func namedGroup(expression *regexp.Regexp, line, group string) string {
 	i := expression.SubexpIndex(group)
 	if i < 0 {
 		return ""
@@ -179,8 +179,8 @@ func named(expression *regexp.Regexp, line, group string) string {
 	return expression.FindStringSubmatch(line)[i]
 }
 
-// number reads a rank. Text that is neither a number nor a rank of a job is nil.
-func number(text string) *int {
+// parseRankNumber reads a rank. Text that is neither a number nor a rank of a job is nil.
+func parseRankNumber(text string) *int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n > mpi.MaxNodes*mpi.MaxSlotsPerNode {
 		return nil
@@ -195,27 +195,27 @@ var tag = regexp.MustCompile(`^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)
 // farTag is more than the length of what stands before a tag.
 const farTag = 200
 
-// Untag returns the rank that a line is tagged with, nil without a tag, and the line without it.
-func Untag(line string) (rank *int, rest string) {
+// CutRankTag returns the rank that a line is tagged with, nil without a tag, and the line without it.
+func CutRankTag(line string) (rank *int, rest string) {
 	if !strings.Contains(line[:min(len(line), farTag)], "[") {
 		return nil, line
 	}
-	rank, rest, common := commonTag(line)
+	rank, rest, common := cutCommonTag(line)
 	if !common {
 		groups := tag.FindStringSubmatch(line)
 		if groups == nil {
 			return nil, line
 		}
-		rank, rest = number(strings.Join(groups[1:], "")), line[len(groups[0]):]
+		rank, rest = parseRankNumber(strings.Join(groups[1:], "")), line[len(groups[0]):]
 	}
-	if inner, text := Untag(rest); inner != nil {
+	if inner, text := CutRankTag(rest); inner != nil {
 		return inner, text
 	}
 	return rank, rest
 }
 
-// commonTag reads the tag of Open MPI where nothing stands before it, as tag does, in a tenth of the time: logs have millions of lines.
-func commonTag(line string) (rank *int, rest string, found bool) {
+// cutCommonTag reads the tag of Open MPI where nothing stands before it, as tag does, in a tenth of the time: logs have millions of lines.
+func cutCommonTag(line string) (rank *int, rest string, found bool) {
 	if line == "" || line[0] != '[' {
 		return nil, "", false
 	}
@@ -230,24 +230,24 @@ func commonTag(line string) (rank *int, rest string, found bool) {
 			return nil, "", false
 		}
 	}
-	return number(inside[comma+1:]), strings.TrimPrefix(rest, " "), comma+1 < len(inside)
+	return parseRankNumber(inside[comma+1:]), strings.TrimPrefix(rest, " "), comma+1 < len(inside)
 }
 
-// LinesOf returns the lines of a rank, or all lines when none is tagged as its own.
-func LinesOf(lines []string, rank *int) []string {
+// LinesOfRank returns the lines of a rank, or all lines when none is tagged as its own.
+func LinesOfRank(lines []string, rank *int) []string {
 	if rank == nil {
 		return lines
 	}
-	if own := TaggedLines(lines, *rank); len(own) > 0 {
+	if own := LinesTaggedWith(lines, *rank); len(own) > 0 {
 		return own
 	}
 	return lines
 }
 
-// TaggedLines returns the lines that are tagged as those of a rank.
-func TaggedLines(lines []string, rank int) (own []string) {
+// LinesTaggedWith returns the lines that are tagged as those of a rank.
+func LinesTaggedWith(lines []string, rank int) (own []string) {
 	for _, line := range lines {
-		if by, _ := Untag(StripEscapes(line)); by != nil && *by == rank {
+		if by, _ := CutRankTag(StripEscapes(line)); by != nil && *by == rank {
 			own = append(own, line)
 		}
 	}
@@ -259,9 +259,9 @@ const detailLines = 8
 
 var hostDetail = regexp.MustCompile(`(?i)^\s*(?:remote daemon:.*on node|node|node name|remote host|peer host|local host|host)\s*:?\s+(\S+)\s*$`)
 
-func hostNear(lines []string) string {
+func hostInDetailLines(lines []string) string {
 	for _, line := range lines {
-		_, line := Untag(StripEscapes(line))
+		_, line := CutRankTag(StripEscapes(line))
 		if groups := hostDetail.FindStringSubmatch(line); groups != nil {
 			return strings.Trim(groups[1], `"',.`)
 		}
@@ -269,17 +269,17 @@ func hostNear(lines []string) string {
 	return ""
 }
 
-// traceback finds the exception at the end of a Python traceback: the first line that is not indented. Ranks print at the
+// openTracebacks finds the exception at the end of a Python traceback: the first line that is not indented. Ranks print at the
 // same time, so every tag is followed on its own.
-type traceback struct{ open map[int]bool }
+type openTracebacks struct{ open map[int]bool }
 
 const begin = "Traceback (most recent call last)"
 
 // exceptionLine is a name, and a text that may be missing.
 var exceptionLine = regexp.MustCompile(`^[A-Za-z_][\w.]*(?:: .*)?$`)
 
-// next reports whether a line is such an exception.
-func (t *traceback) next(rank *int, line string) bool {
+// endsWithException reports whether a line is such an exception.
+func (t *openTracebacks) endsWithException(rank *int, line string) bool {
 	by := -1
 	if rank != nil {
 		by = *rank

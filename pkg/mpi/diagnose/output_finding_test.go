@@ -160,9 +160,9 @@ Executable: ./trian`, CommandNotFound, "the program was not found", -1, "demo-no
 func TestOutput(t *testing.T) {
 	for name, tc := range outputs {
 		t.Run(name, func(t *testing.T) {
-			got := Output(strings.Split(tc.text, "\n"))
+			got := FindInOutput(strings.Split(tc.text, "\n"))
 			if got == nil {
-				got = &Finding{}
+				got = &OutputFinding{}
 			}
 			rank := -1
 			if got.Rank != nil {
@@ -200,7 +200,7 @@ func TestWeight(t *testing.T) {
 		"Open MPI warns and dies":         {"WARNING: Open MPI failed to TCP connect to a peer MPI process.  This", MPIPortsBlocked, Failure},
 	}
 	for name, tc := range cases {
-		if got := Output(strings.Split(tc.text, "\n")); got == nil || got.Reason != tc.reason || got.Weight != tc.weight {
+		if got := FindInOutput(strings.Split(tc.text, "\n")); got == nil || got.Reason != tc.reason || got.Weight != tc.weight {
 			t.Errorf("%s: want %s of weight %d, got %+v", name, tc.reason, tc.weight, got)
 		}
 	}
@@ -221,9 +221,9 @@ func TestEverySignatureIsShown(t *testing.T) {
 		shown := false
 		for _, text := range programs() {
 			for _, line := range strings.Split(text, "\n") {
-				_, line = Untag(StripEscapes(line))
+				_, line = CutRankTag(StripEscapes(line))
 				matches := s.line.MatchString(line)
-				if shown = shown || matches; matches && !hinted(line) {
+				if shown = shown || matches; matches && !hasHint(line) {
 					t.Errorf("no hint leads to %q", line)
 				}
 			}
@@ -240,14 +240,14 @@ func TestEverySignatureIsShown(t *testing.T) {
 func TestLinesOf(t *testing.T) {
 	three := 3
 	lines := []string{"[1,2]<stderr>:two", "[1,3]<stderr>:three", "mpirun noticed"}
-	if got := LinesOf(lines, &three); len(got) != 1 || !strings.HasSuffix(got[0], "three") {
+	if got := LinesOfRank(lines, &three); len(got) != 1 || !strings.HasSuffix(got[0], "three") {
 		t.Errorf("the lines of rank 3: %q", got)
 	}
 	four := 4
-	if got := LinesOf(lines, &four); len(got) != 3 {
+	if got := LinesOfRank(lines, &four); len(got) != 3 {
 		t.Errorf("a rank that printed nothing: %q", got)
 	}
-	if got := LinesOf(lines, nil); len(got) != 3 {
+	if got := LinesOfRank(lines, nil); len(got) != 3 {
 		t.Errorf("no rank: %q", got)
 	}
 }
@@ -258,7 +258,7 @@ func FuzzOutput(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := strings.Split(text, "\n")
-		got := Output(lines)
+		got := FindInOutput(lines)
 		if got == nil {
 			return
 		}
@@ -277,7 +277,7 @@ func TestCommonTag(t *testing.T) {
 		"", "x", "[", "[1,2]<stdout>:x", "[1,2]<stderr>: x", "[1,2]<stddiag>:", "[host-1@1,12]<stdout>: y", "[1,2]<stdlog>:x", "[1,]<stdout>:x", "[1,-2]<stdout>:x",
 		"[12]<stdout>:x", "[[1,2]<stdout>:x", "[1,2]x<stdout>:x", "[1,2]<stdout>x", "[1,2", "[1,2]<stdout>:[1,3]<stdout>:x", "[1,99999999999999999999]<stdout>:x", "[a,b,3]<stdout>:  x",
 	} {
-		rank, rest, found := commonTag(line)
+		rank, rest, found := cutCommonTag(line)
 		groups := tag.FindStringSubmatch(line)
 		if !found {
 			continue
@@ -286,15 +286,15 @@ func TestCommonTag(t *testing.T) {
 			t.Errorf("%q: the expression finds no tag", line)
 			continue
 		}
-		slow, slowRest := number(strings.Join(groups[1:], "")), line[len(groups[0]):]
+		slow, slowRest := parseRankNumber(strings.Join(groups[1:], "")), line[len(groups[0]):]
 		for inner := tag.FindStringSubmatch(rest); inner != nil; inner = tag.FindStringSubmatch(rest) {
-			rank, rest = number(strings.Join(inner[1:], "")), rest[len(inner[0]):]
+			rank, rest = parseRankNumber(strings.Join(inner[1:], "")), rest[len(inner[0]):]
 		}
 		if (slow == nil) != (rank == nil) || slow != nil && *slow != *rank || rest != slowRest {
 			t.Errorf("%q: rest %q, want %q", line, rest, slowRest)
 		}
 	}
-	if _, _, found := commonTag("[prterun-x-1@1,12]<stderr>: boom"); !found {
+	if _, _, found := cutCommonTag("[prterun-x-1@1,12]<stderr>: boom"); !found {
 		t.Error("the common form is not known")
 	}
 }

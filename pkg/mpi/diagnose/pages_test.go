@@ -69,7 +69,7 @@ var elsewhere = map[mpi.Reason]string{
 
 // What a person has taken away comes back because a person says so.
 func TestADeletedJobSetIsNoReasonToRestart(t *testing.T) {
-	if entry, _ := ReasonDocOf(JobSetDeleted); entry.Class != ByHand || Infrastructure(JobSetDeleted) {
+	if entry, _ := ReasonDocOf(JobSetDeleted); entry.Class != ByHand || IsInfrastructureReason(JobSetDeleted) {
 		t.Errorf("its class is %s", entry.Class)
 	}
 }
@@ -101,7 +101,7 @@ func examples() map[mpi.Reason][]string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
-		if f := Output(strings.Split(outputs[name].text, "\n")); f != nil {
+		if f := FindInOutput(strings.Split(outputs[name].text, "\n")); f != nil {
 			add(causeWithRemedy(f.Reason, "Worker 2 failed: "+f.Summary))
 		}
 	}
@@ -156,7 +156,7 @@ func write(t *testing.T, want map[string]string) {
 
 const generated = "<!-- Generated from pkg/mpi/diagnose/entries.go by `go test ./pkg/mpi/diagnose -run TestPages -update`. -->\n"
 
-var whose = map[Class]string{
+var whose = map[ReasonClass]string{
 	ByInfrastructure: "The platform failed the job. The same job may succeed when it is started again, and is started again as long as its restart budget lasts.",
 	ByApplication:    "The program failed. It would fail again, so the job is not started again by itself.",
 	ByRequest:        "The job cannot run as things are: somebody has to change the TrainJob, its runtime or the cluster.",

@@ -6,27 +6,27 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Class says whose failure it is, which decides about a restart.
-type Class string
+// ReasonClass says whose failure it is, which decides about a restart.
+type ReasonClass string
 
 // The classes.
 const (
 	// ByInfrastructure: the platform failed the job. The same job may succeed when it is started again, and is, within
 	// its restart budget.
-	ByInfrastructure Class = "infrastructure"
+	ByInfrastructure ReasonClass = "infrastructure"
 	// ByApplication: the program failed. It would fail again.
-	ByApplication Class = "application"
+	ByApplication ReasonClass = "application"
 	// ByRequest: the TrainJob asks for what cannot be had as things are: a person has to change it or the cluster.
-	ByRequest Class = "request"
+	ByRequest ReasonClass = "request"
 	// ByHand: a person took away what the job consists of. The same job may succeed when it is created again, which nobody but a person
 	// decides.
-	ByHand Class = "hand"
+	ByHand ReasonClass = "hand"
 )
 
 // ReasonDoc documents a reason.
 type ReasonDoc struct {
 	Reason mpi.Reason
-	Class  Class
+	Class  ReasonClass
 	// Meaning is one line.
 	Meaning string
 	// Evidence says what proves it.
@@ -47,8 +47,8 @@ func ReasonDocOf(reason mpi.Reason) (ReasonDoc, bool) {
 	return reasonDocs[i], true
 }
 
-// Infrastructure reports whether a reason is a failure of the platform.
-func Infrastructure(reason mpi.Reason) bool {
+// IsInfrastructureReason reports whether a reason is a failure of the platform.
+func IsInfrastructureReason(reason mpi.Reason) bool {
 	entry, _ := ReasonDocOf(reason)
 	return entry.Class == ByInfrastructure
 }

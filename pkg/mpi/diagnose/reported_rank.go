@@ -35,7 +35,7 @@ func ReportedRank(lines []string) *mpi.RankEnd {
 	var last *mpi.RankEnd
 	each := false
 	for i := range lines {
-		end, of := reportedIn(lines[i:min(i+reportLines, len(lines))])
+		end, of := rankEndInLines(lines[i:min(i+reportLines, len(lines))])
 		if end == nil || each && of.each {
 			continue
 		}
@@ -44,30 +44,30 @@ func ReportedRank(lines []string) *mpi.RankEnd {
 	return last
 }
 
-func reportedIn(lines []string) (*mpi.RankEnd, launcherReport) {
+func rankEndInLines(lines []string) (*mpi.RankEnd, launcherReport) {
 	if !slices.ContainsFunc([]string{"rank", "RANK", "Process "}, func(word string) bool { return strings.Contains(lines[0], word) }) {
 		return nil, launcherReport{}
 	}
 	var plain []string
 	for _, line := range lines {
-		_, line := Untag(StripEscapes(line))
+		_, line := CutRankTag(StripEscapes(line))
 		plain = append(plain, line)
 	}
 	text := strings.Join(plain, "\n")
 	for _, report := range launcherReports {
 		if found := report.line.FindStringIndex(text); found != nil {
-			return endIn(report.line, text[found[0]:found[1]]), report
+			return parseRankEnd(report.line, text[found[0]:found[1]]), report
 		}
 	}
 	return nil, launcherReport{}
 }
 
-// endIn reads a report, nil for numbers that no rank, code or signal has.
-func endIn(expression *regexp.Regexp, text string) *mpi.RankEnd {
-	rank := number(named(expression, text, "rank"))
-	code, codeErr := strconv.ParseUint(named(expression, text, "code"), 10, 8)
-	signal, signalErr := strconv.ParseUint(named(expression, text, "signal"), 10, 6)
-	end := &mpi.RankEnd{Rank: rank, Code: int(code), Host: named(expression, text, "host")}
+// parseRankEnd reads a report, nil for numbers that no rank, code or signal has.
+func parseRankEnd(expression *regexp.Regexp, text string) *mpi.RankEnd {
+	rank := parseRankNumber(namedGroup(expression, text, "rank"))
+	code, codeErr := strconv.ParseUint(namedGroup(expression, text, "code"), 10, 8)
+	signal, signalErr := strconv.ParseUint(namedGroup(expression, text, "signal"), 10, 6)
+	end := &mpi.RankEnd{Rank: rank, Code: int(code), Host: namedGroup(expression, text, "host")}
 	switch {
 	case rank == nil, codeErr != nil && signalErr != nil, code == 0 && signal == 0:
 		return nil

@@ -104,9 +104,9 @@ func TestOutputOf(t *testing.T) {
 		"a symptom":              {"", smi + "\nConnection reset by peer", end(1, 134, "SIGABRT", ""), PeerFailed},
 	}
 	for name, c := range cases {
-		got := OutputOf(strings.Split(c.text, "\n"), *c.first)
+		got := FindInOutputOfRank(strings.Split(c.text, "\n"), *c.first)
 		if got == nil {
-			got = &Finding{}
+			got = &OutputFinding{}
 		}
 		if got.Reason != c.want {
 			t.Errorf("%s: %s: want %q, got %q", name, c.reason, c.want, got.Reason)

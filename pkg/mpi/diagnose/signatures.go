@@ -26,7 +26,7 @@ const mpiNames = `\b(?:Open ?MPI|OMPI|MPICH|Intel MPI|PMI[x12]?|PRRTE|PRTE|ORTE|
 const blocked = "MPI communication failure - check NetworkPolicies: "
 
 // ownSignatures are what our own agent prints.
-var ownSignatures = []signature{
+var ownSignatures = []outputSignature{
 	{AuthenticationFailed, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: authentication failed`), "the key of the job was not accepted by $host"},
 	{ConnectionRefused, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: connection refused`), blocked + "$host port 2222: connection refused"},
 	{ConnectionTimedOut, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: (?P<why>connection timed out|no route to host|it accepts connections but does not answer)`), blocked + "$host port 2222: $why"},
@@ -35,7 +35,7 @@ var ownSignatures = []signature{
 }
 
 // systemSignatures are what the operating system says through any program.
-var systemSignatures = []signature{
+var systemSignatures = []outputSignature{
 	{SharedMemoryTooSmall, Root, rx(`(?i)out of shared memory|insufficient shared memory|/dev/shm/\S*.*no space left|<?/torch_\S*>?.*no space left|error while creating shared memory segment|unable to (?:open|resize|allocate|mmap).*shared memory`), "/dev/shm is too small"},
 	{SharedMemoryTooSmall, Root, rx(`is killed by signal: Bus error`), "a data loader worker was killed by SIGBUS: /dev/shm is too small"},
 	{DiskFull, suspect, rx(`(?i)no space left on device|\bENOSPC\b|disk quota exceeded|\bEDQUOT\b`), "no space left on device"},
@@ -57,7 +57,7 @@ var systemSignatures = []signature{
 }
 
 // gpuSignatures are CUDA and the programs that use it.
-var gpuSignatures = []signature{
+var gpuSignatures = []outputSignature{
 	{CUDAOutOfMemory, suspect, rx(`CUDA out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|OOM when allocating tensor|RESOURCE_EXHAUSTED: Out of memory|CUBLAS_STATUS_ALLOC_FAILED`), "CUDA out of memory"},
 	{GPUHardwareError, Root, rx(`(?i)uncorrectable (?:NVLink|ECC) error (?:encountered|detected)|fallen off the bus|double bit ecc error`), "a GPU failed: $0"},
 	{GPUHardwareError, Root, rx(`NVRM: Xid \((?P<device>[^)]+)\): (?P<xid>48|62|64|74|79|94|95|119|120)\b`), "a GPU failed: Xid $xid on $device"},
@@ -67,7 +67,7 @@ var gpuSignatures = []signature{
 }
 
 // fabricSignatures are NCCL, RDMA and what builds on them.
-var fabricSignatures = []signature{
+var fabricSignatures = []outputSignature{
 	{RDMAFailed, Failure, rx(`(?i)call to ibv_\w+ failed|\bibv_\w+\S* (?:failed|returned)|NET/IB ?: .*(?:fatal|got completion)|transport retry count(?:er)? exceeded|local protection error|failed to (?:register|allocate) .*memory.*mlx|could not open .*uverbs`), "RDMA failed: $0"},
 	{NCCLTimeout, Failure, rx(`\[Rank (?P<rank>\d+)\].*(?:Watchdog caught collective operation timeout|collective operation timeout)[^.]*`), "a collective operation of NCCL did not end in time"},
 	{NCCLTimeout, Failure, rx(`(?i)watchdog caught collective operation timeout|NCCL.*timed out|ncclCommWatchdog|heartbeat monitor timed out`), "a collective operation of NCCL did not end in time"},
@@ -79,7 +79,7 @@ var fabricSignatures = []signature{
 }
 
 // mpiSignatures are MPI libraries and their launchers, as far as they say why.
-var mpiSignatures = []signature{
+var mpiSignatures = []outputSignature{
 	{NotEnoughSlots, Root, rx(`not enough slots available in the system to satisfy the (?P<n>\d+)`), "there are fewer slots than the $n ranks asked for"},
 	{NotEnoughSlots, Root, rx(`(?i)not enough slots available|all nodes which are allocated for this job are already filled`), "there are fewer slots than ranks asked for"},
 	{CommandNotFound, Root, rx(`execvp error on file (?P<file>\S+) \((?P<why>[^)]*)\)`), "the program `$file` cannot be started: $why"},
@@ -102,7 +102,7 @@ var mpiSignatures = []signature{
 }
 
 // pythonSignatures are exceptions with a reason of their own; all others are found by the traceback.
-var pythonSignatures = []signature{
+var pythonSignatures = []outputSignature{
 	{PythonModuleMissing, Root, rx(`^ModuleNotFoundError: No module named '(?P<module>[^']+)'`), "the Python module $module is missing"},
 	{PythonModuleMissing, Root, rx(`^\S*python\S*: No module named (?P<module>[\w.]+)$`), "the Python module $module is missing"},
 	{CommandNotFound, Root, rx(`^\S*python\S*: can't open file '?(?P<file>[^':]+)'?: \[Errno 2\]`), "the script `$file` is not there"},
@@ -110,7 +110,7 @@ var pythonSignatures = []signature{
 }
 
 // launcherSignatures are the reports of launchers, and what a shell says.
-var launcherSignatures = []signature{
+var launcherSignatures = []outputSignature{
 	{SharedMemoryTooSmall, Symptom, rx(`process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) exited on signal 7\b`), "rank $rank was killed by SIGBUS: most often /dev/shm is too small"},
 	{RankKilled, Symptom, rx(`process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) exited on signal (?P<signal>\d+) \((?P<name>[^)]*)\)`), "rank $rank was killed by signal $signal ($name)"},
 	{RankKilled, Symptom, rx(`process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) exited on$`), "rank $rank was killed by a signal"},

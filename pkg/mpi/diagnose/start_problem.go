@@ -28,24 +28,24 @@ type Warning struct{ Pod, Reason, Message string }
 // StartProblem returns what keeps a job from starting, as far as it shows, or nil.
 func StartProblem(s StartState) *Cause {
 	if len(s.Pods) < s.Want {
-		if c := apiRefusal(s.Refused); c != nil {
+		if c := apiRefusalCause(s.Refused); c != nil {
 			return c
 		}
 	}
 	for _, pod := range s.Pods {
-		if c := s.problemOf(pod); c != nil {
+		if c := s.problemOfPod(pod); c != nil {
 			return c
 		}
 	}
 	return nil
 }
 
-func (s StartState) problemOf(pod Pod) *Cause {
+func (s StartState) problemOfPod(pod Pod) *Cause {
 	if pod.Unschedulable != "" {
-		return s.unschedulable(pod)
+		return s.unschedulableCause(pod)
 	}
 	if len(pod.Gates) > 0 {
-		return s.gated(pod)
+		return s.gatedCause(pod)
 	}
 	for _, container := range pod.Containers {
 		if container.Waiting == nil {
@@ -55,11 +55,11 @@ func (s StartState) problemOf(pod Pod) *Cause {
 			return c
 		}
 	}
-	return s.unmounted(pod)
+	return s.unmountedCause(pod)
 }
 
-// gated names what holds pods back that are not to be scheduled yet, and how many more there are of them.
-func (s StartState) gated(first Pod) *Cause {
+// gatedCause names what holds pods back that are not to be scheduled yet, and how many more there are of them.
+func (s StartState) gatedCause(first Pod) *Cause {
 	var names []string
 	held := -1
 	for _, pod := range s.Pods {
@@ -78,23 +78,23 @@ func (s StartState) gated(first Pod) *Cause {
 	if held > 0 {
 		who, verb = fmt.Sprintf("%s and %d more of %d pods", who, held, s.Want), "are"
 	}
-	return causeWithRemedy(SchedulingGated, fmt.Sprintf("%s %s not to be scheduled yet: held back by the %s `%s`", who, verb, gates, strings.Join(names, "`, `"))).inPod(first)
+	return causeWithRemedy(SchedulingGated, fmt.Sprintf("%s %s not to be scheduled yet: held back by the %s `%s`", who, verb, gates, strings.Join(names, "`, `"))).withPod(first)
 }
 
 // claimProblems are what the scheduler says about volumes.
 var claimProblems = regexp.MustCompile(`(?i)persistentvolumeclaim "([^"]*)" (not found|is being deleted)|unbound immediate PersistentVolumeClaims`)
 
-// unschedulable says with numbers what the scheduler says without.
-func (s StartState) unschedulable(pod Pod) *Cause {
+// unschedulableCause says with numbers what the scheduler says without.
+func (s StartState) unschedulableCause(pod Pod) *Cause {
 	words := pod.fullName() + " cannot be scheduled: " + pod.Unschedulable
 	if found := claimProblems.FindString(pod.Unschedulable); found != "" {
-		return causeWithRemedy(VolumeClaimMissing, words).inPod(pod).quoting(pod.Unschedulable)
+		return causeWithRemedy(VolumeClaimMissing, words).withPod(pod).withEvidence(pod.Unschedulable)
 	}
-	return causeWithRemedy(Unschedulable, s.numbers(pod)+words).inPod(pod).quoting(pod.Unschedulable)
+	return causeWithRemedy(Unschedulable, s.requestedAndAvailable(pod)+words).withPod(pod).withEvidence(pod.Unschedulable)
 }
 
-// numbers counts what was asked for and what was had. What is available to a job is what its pods got.
-func (s StartState) numbers(lacking Pod) string {
+// requestedAndAvailable counts what was asked for and what was had. What is available to a job is what its pods got.
+func (s StartState) requestedAndAvailable(lacking Pod) string {
 	var text string
 	var requested, available int64
 	var workers, placed int
@@ -123,7 +123,7 @@ func (s StartState) numbers(lacking Pod) string {
 // missingObjectPattern are objects that a container or a volume names and that do not exist, in kubelet's words.
 var missingObjectPattern = regexp.MustCompile(`(?:(secret|configmap) "([^"]+)" not found|couldn't find key ([^ ]+) in (Secret|ConfigMap) ([^ ]+))`)
 
-func missingObject(text string) (reason mpi.Reason, found bool) {
+func reasonOfMissingObject(text string) (reason mpi.Reason, found bool) {
 	match := missingObjectPattern.FindStringSubmatch(text)
 	if match == nil {
 		return "", false
@@ -139,12 +139,12 @@ func containerWaitingProblem(pod Pod, c Container) *Cause {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
 		return imagePullProblem(pod, c)
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		reason, found := missingObject(c.Waiting.Message)
+		reason, found := reasonOfMissingObject(c.Waiting.Message)
 		if !found {
 			reason = ContainerConfig
 		}
 		message := fmt.Sprintf("%s: container `%s` cannot be made: %s", pod.fullName(), c.Name, c.Waiting.Message)
-		return causeWithRemedy(reason, message).inPod(pod).quoting(c.Waiting.Message)
+		return causeWithRemedy(reason, message).withPod(pod).withEvidence(c.Waiting.Message)
 	}
 	return nil
 }
@@ -152,9 +152,9 @@ func containerWaitingProblem(pod Pod, c Container) *Cause {
 // mounts are the events by which kubelet says that a volume is not there.
 var mounts = map[string]bool{"FailedMount": true, "FailedAttachVolume": true, "FailedMapVolume": true}
 
-// unmounted returns what kubelet says about the volumes of a pod whose containers are being made. Among several events the
+// unmountedCause returns what kubelet says about the volumes of a pod whose containers are being made. Among several events the
 // first in order of the alphabet counts, so that the message stays; those that only say that time ran out come last.
-func (s StartState) unmounted(pod Pod) *Cause {
+func (s StartState) unmountedCause(pod Pod) *Cause {
 	if !slices.ContainsFunc(pod.Containers, func(c Container) bool { return c.Waiting != nil }) {
 		return nil
 	}
@@ -168,17 +168,17 @@ func (s StartState) unmounted(pod Pod) *Cause {
 		return nil
 	}
 	first := slices.MinFunc(words, func(a, b string) int {
-		return cmp.Or(strings.Compare(late(a), late(b)), strings.Compare(a, b))
+		return cmp.Or(strings.Compare(sortKeyOfMountMessage(a), sortKeyOfMountMessage(b)), strings.Compare(a, b))
 	})
-	reason, found := missingObject(first)
+	reason, found := reasonOfMissingObject(first)
 	if !found {
 		reason = VolumeFailed
 	}
-	return causeWithRemedy(reason, fmt.Sprintf("%s: %s", pod.fullName(), first)).inPod(pod).quoting(first)
+	return causeWithRemedy(reason, fmt.Sprintf("%s: %s", pod.fullName(), first)).withPod(pod).withEvidence(first)
 }
 
-// late sorts messages that name no cause behind those that do.
-func late(message string) string {
+// sortKeyOfMountMessage sorts messages that name no cause behind those that do.
+func sortKeyOfMountMessage(message string) string {
 	if strings.HasPrefix(message, "Unable to attach or mount volumes") {
 		return "1"
 	}

@@ -10,7 +10,7 @@ import (
 
 func waitingFor(reason, message string) func(*Pod) {
 	return func(pod *Pod) {
-		pod.Containers = []Container{{Name: mpi.Container, Image: "registry.test/team/mpi:1", Waiting: &Waiting{reason, message}}}
+		pod.Containers = []Container{{Name: mpi.Container, Image: "registry.test/team/mpi:1", Waiting: &ContainerWaiting{reason, message}}}
 	}
 }
 
@@ -149,7 +149,7 @@ func TestPullIsFinal(t *testing.T) {
 		if got := PullIsFinal("registry.test/timeout:503", said); got != want {
 			t.Errorf("%s: got %v, want %v", said, got, want)
 		}
-		shown := imagePullProblem(worker(), Container{Image: "registry.test/timeout:503", Waiting: &Waiting{"ErrImagePull", said}}).Text()
+		shown := imagePullProblem(worker(), Container{Image: "registry.test/timeout:503", Waiting: &ContainerWaiting{"ErrImagePull", said}}).Text()
 		if got := PullIsFinal("registry.test/timeout:503", shown); got != want {
 			t.Errorf("as a condition has it: %s: got %v, want %v", shown, got, want)
 		}
@@ -158,7 +158,7 @@ func TestPullIsFinal(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	pull := func(message string) Cause {
-		return *imagePullProblem(worker(), Container{Image: "a:1", Waiting: &Waiting{"ErrImagePull", message}})
+		return *imagePullProblem(worker(), Container{Image: "a:1", Waiting: &ContainerWaiting{"ErrImagePull", message}})
 	}
 	known, unknown := pull("unauthorized"), pull("")
 	if got := PreferRegistryWords(known.Text(), unknown); got != known.Text() {
@@ -170,7 +170,7 @@ func TestKeep(t *testing.T) {
 	if got := PreferRegistryWords(known.Text(), pull("not found")); !strings.Contains(got, "not found") {
 		t.Errorf("kept an older error: %s", got)
 	}
-	other := *imagePullProblem(worker(), Container{Image: "b:2", Waiting: &Waiting{"ImagePullBackOff", ""}})
+	other := *imagePullProblem(worker(), Container{Image: "b:2", Waiting: &ContainerWaiting{"ImagePullBackOff", ""}})
 	if got := PreferRegistryWords(known.Text(), other); got != other.Text() {
 		t.Errorf("kept the words about another image: %s", got)
 	}

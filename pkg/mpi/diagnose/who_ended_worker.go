@@ -22,7 +22,7 @@ func whoEndedWorker(verdict mpi.Verdict, pod Pod, found bool, all []Pod) (reason
 		return "", ""
 	case daemonEndedAlone(verdict):
 		return WorkerKilled, "; its agent was not told to end, so nobody deleted or evicted the pod: a process of the job sent the daemon SIGTERM, or somebody in the pod"
-	case found && agentToldToEnd(pod) && !deletedFirst(pod, all):
+	case found && agentToldToEnd(pod) && !wasDeletedFirst(pod, all):
 		return WorkerLost, "; its agent was told to end (SIGTERM), and nobody had deleted or evicted the pod: its machine is being shut down, a liveness probe failed, " +
 			"or a process of the job or somebody in the pod sent it"
 	}
@@ -36,9 +36,9 @@ func agentToldToEnd(pod Pod) bool {
 		(pod.Deleted.IsZero() || end.At.Truncate(time.Second).Before(pod.Deleted.Truncate(time.Second)))
 }
 
-// deletedFirst reports whether a pod was deleted before those of other workers, and so not with them, because the job had failed. All these
+// wasDeletedFirst reports whether a pod was deleted before those of other workers, and so not with them, because the job had failed. All these
 // times are the API server's; that of an end is a machine's, whose clock may be behind.
-func deletedFirst(pod Pod, all []Pod) bool {
+func wasDeletedFirst(pod Pod, all []Pod) bool {
 	return !pod.Deleted.IsZero() && slices.ContainsFunc(all, func(other Pod) bool {
 		return !other.isLauncher() && other.Name != pod.Name && (other.Deleted.IsZero() || other.Deleted.After(pod.Deleted))
 	})

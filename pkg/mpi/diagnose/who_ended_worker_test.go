@@ -31,7 +31,7 @@ func TestWorkersEndedFromInside(t *testing.T) {
 	stopped.Stopped = "SIGTERM"
 	ends := func(at time.Time, code int) func(*Pod) {
 		return func(pod *Pod) {
-			pod.Containers = []Container{{Name: mpi.Container, End: &End{Code: code, Reason: "Completed", At: at}}}
+			pod.Containers = []Container{{Name: mpi.Container, End: &ContainerEnd{Code: code, Reason: "Completed", At: at}}}
 		}
 	}
 	before := t0.Add(-2 * time.Second)
@@ -61,13 +61,13 @@ func TestWorkersEndedFromInside(t *testing.T) {
 			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Text())
 			}
-			if got.Reason == WorkerKilled && (got.IsFinal() || got.Infrastructure()) {
+			if got.Reason == WorkerKilled && (got.IsFinal() || got.IsInfrastructure()) {
 				t.Error("whoever ends their own worker would do it again")
 			}
-			if shown := got.Reason == WorkerKilled || tc.says == byAnybody; shown && (!got.MayBeEviction() || got.Provisional()) {
+			if shown := got.Reason == WorkerKilled || tc.says == byAnybody; shown && (!got.MayBeEviction() || got.IsProvisional()) {
 				t.Error("an event may tell of an eviction, and the pod that shows it is gone in a moment")
 			}
-			if got.Reason == WorkerLost && (!got.Infrastructure() || !strings.Contains(got.Remedy, "livenessProbe")) {
+			if got.Reason == WorkerLost && (!got.IsInfrastructure() || !strings.Contains(got.Remedy, "livenessProbe")) {
 				t.Errorf("it may have been the platform, and each of the ways is to be looked at: %s", got.Text())
 			}
 		})
@@ -78,7 +78,7 @@ func TestWorkersEndedFromInside(t *testing.T) {
 func TestAWorkerThatWasDeletedFirstWasNotEndedFromInside(t *testing.T) {
 	const host = "demo-node-0-1.demo"
 	lost := mpi.Verdict{Reason: WorkerLost, Message: toldToEnd, ExitCode: 205, Host: host, Lost: host, Nodes: []mpi.NodeReport{{Name: host, Error: "connection refused"}}}
-	gone := worker(died(t0.Add(-4*time.Second), End{Reason: "Completed"}), deletedAt(t0.Add(-2*time.Second)))
+	gone := worker(died(t0.Add(-4*time.Second), ContainerEnd{Reason: "Completed"}), deletedAt(t0.Add(-2*time.Second)))
 	gone.Failed = false
 	for name, tc := range map[string]struct {
 		other Pod
@@ -100,7 +100,7 @@ func TestAgentsOfAMachineThatShutsDown(t *testing.T) {
 	const host = "demo-node-0-1.demo"
 	lost := mpi.Verdict{Reason: WorkerLost, Message: toldToEnd, ExitCode: 205, Host: host, Lost: host, Nodes: []mpi.NodeReport{{Name: host, Error: "connection refused"}}}
 	ended := func(pod *Pod) {
-		pod.Containers = []Container{{Name: mpi.Container, End: &End{Reason: "Completed", At: t0.Add(-time.Second)}}}
+		pod.Containers = []Container{{Name: mpi.Container, End: &ContainerEnd{Reason: "Completed", At: t0.Add(-time.Second)}}}
 	}
 	other := called("demo-node-0-0-a2b3c", 0)
 	elsewhere := func(pod *Pod) { pod.Machine = "m4" }
@@ -108,7 +108,7 @@ func TestAgentsOfAMachineThatShutsDown(t *testing.T) {
 		"All": worker(other, ended), "OneIsKnown": worker(other), "OtherMachine": worker(other, elsewhere), "OtherMachines": worker(other, elsewhere, ended),
 	} {
 		got := FirstCause([]Pod{launcher(said(t0, lost)), worker(ended), second}, nil)
-		if got.Reason != WorkerLost || !got.Infrastructure() || got.Provisional() || !strings.Contains(got.Message, byAnybody) {
+		if got.Reason != WorkerLost || !got.IsInfrastructure() || got.IsProvisional() || !strings.Contains(got.Message, byAnybody) {
 			t.Errorf("%s: the job is to be started again, and its user told of both: %s: %s", name, got.Reason, got.Text())
 		}
 	}
@@ -119,7 +119,7 @@ const hidden128 = "failed to create containerd task: failed to create shim task:
 
 // There is no log of a program that was never started.
 func TestContainersThatCannotStart(t *testing.T) {
-	end := End{Code: 128, Reason: "StartError", Message: hidden128 + "\nAPI_TOKEN=abc"}
+	end := ContainerEnd{Code: 128, Reason: "StartError", Message: hidden128 + "\nAPI_TOKEN=abc"}
 	inInit := func(pod *Pod) {
 		pod.Failed = true
 		pod.Containers = []Container{{Name: "gate", Init: true, End: &end}}
@@ -131,7 +131,7 @@ func TestContainersThatCannotStart(t *testing.T) {
 		"Launcher": {launcher(died(t0, end)), "Launcher (pod demo-launcher-0-0-x7x2p on machine m0): container `node` could not be started: " + hidden128 + " API_TOKEN=***"},
 		"Worker":   {worker(died(t0, end)), "Worker 1 (pod demo-node-0-1-x7x2p on machine m3): container `node` could not be started: failed to create"},
 		"Init":     {launcher(inInit), "container `gate` could not be started: failed to create"},
-		"NoWords":  {worker(died(t0, End{Code: 127, Reason: "ContainerCannotRun"})), "container `node` could not be started"},
+		"NoWords":  {worker(died(t0, ContainerEnd{Code: 127, Reason: "ContainerCannotRun"})), "container `node` could not be started"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := FirstCause([]Pod{tc.pod}, nil)

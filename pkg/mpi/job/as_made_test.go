@@ -103,10 +103,10 @@ func TestSnapshot(t *testing.T) {
 			if (why != nil) != tc.warns {
 				t.Errorf("%s: said `%v`", tc.reason, why)
 			}
-			if !tc.o.Owns() {
+			if !tc.o.OwnsJobSet() {
 				return
 			}
-			decision, err := decide.Decide(phase.Derive(jobSetHas(tc.o, jobset.JobSetCompleted, t0)), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(jobSetHas(tc.o, jobset.JobSetCompleted, t0)), nil)
 			if reason, _ := finishes(decision); reason != job.ReasonCompleted || err != nil {
 				t.Errorf("%s: it cannot end: %v", tc.reason, err)
 			}
@@ -155,7 +155,7 @@ func TestFirstTryWithAnotherRuntime(t *testing.T) {
 			if err := o.RestoreRuntime(tc.hostfile); err != nil {
 				t.Fatal(err)
 			}
-			decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+			decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 			if err != nil {
 				t.Fatal(err)
 			}

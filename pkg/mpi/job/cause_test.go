@@ -87,7 +87,7 @@ func TestFirstCause(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := phase.Derive(withPods(started(trainJobOf()), tc.pods...)).Cause()
+			got := phase.DeriveFacts(withPods(started(trainJobOf()), tc.pods...)).Cause()
 			if got == nil {
 				t.Fatalf("%s: no cause found", tc.reason)
 			}
@@ -101,7 +101,7 @@ func TestFirstCause(t *testing.T) {
 			}
 		})
 	}
-	if got := phase.Derive(withPods(started(trainJobOf()), launcher(ready), node(ready))).Cause(); got != nil {
+	if got := phase.DeriveFacts(withPods(started(trainJobOf()), launcher(ready), node(ready))).Cause(); got != nil {
 		t.Errorf("pods that run are no cause: %+v", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestProblemOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := phase.Derive(withPods(started(trainJobOf()), podOf(mpi.NodeJob, 1, tc.edit))).StartProblem()
+			got := phase.DeriveFacts(withPods(started(trainJobOf()), podOf(mpi.NodeJob, 1, tc.edit))).StartProblem()
 			if got == nil {
 				got = &diagnose.Cause{}
 			}
@@ -197,7 +197,7 @@ func TestRuntimesOfAnotherGroupAreNone(t *testing.T) {
 		if job.NamesTrainerRuntime(trainJob.Spec.RuntimeRef) != known {
 			t.Errorf("group %q: want %v", group, known)
 		}
-		message := phase.Derive(observe.Observed{TrainJob: trainJob}).State().Waiting.Text()
+		message := phase.DeriveFacts(observe.Observed{TrainJob: trainJob}).State().Waiting.Text()
 		if said := strings.Contains(message, "spec.runtimeRef.apiGroup is `"+group+"`, which has no runtimes: allowed is trainer.kubeflow.org"); said == known {
 			t.Errorf("group %q: %s", group, message)
 		}
@@ -215,7 +215,7 @@ func TestRefusalIsStable(t *testing.T) {
 	}
 	refusal := func(warnings ...corev1.Event) *diagnose.Cause {
 		o.Warnings = warnings
-		return phase.Derive(o).StartProblem()
+		return phase.DeriveFacts(o).StartProblem()
 	}
 	first := refusal(
 		event("j1", "FailedCreate", `Error creating: pods "demo-node-0-0-x7x2p" is forbidden: violates PodSecurity "restricted:latest"`),
@@ -366,7 +366,7 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := withPods(started(trainJobOf()), launcher, podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
-			if got := phase.Derive(o).DisruptedPod(); got != nil {
+			if got := phase.DeriveFacts(o).PodDisruption(); got != nil {
 				t.Errorf("JobSet deletes the nodes: %+v", got)
 			}
 		})
@@ -375,7 +375,7 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 
 func TestSuspendedJobLosesNoPods(t *testing.T) {
 	o := withPods(started(trainJobOf(suspend)), podOf(mpi.NodeJob, 0, ready, deleted))
-	if got := phase.Derive(o).DisruptedPod(); got != nil {
+	if got := phase.DeriveFacts(o).PodDisruption(); got != nil {
 		t.Errorf("whoever suspends a job wants its pods gone: %+v", got)
 	}
 }
@@ -408,10 +408,10 @@ func TestPodsOfTheTimeBeforeASuspension(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := withPods(started(trainJobOf(tc.job)), tc.pod)
 			var lost mpi.Reason
-			if c := phase.Derive(o).DisruptedPod(); c != nil {
+			if c := phase.DeriveFacts(o).PodDisruption(); c != nil {
 				lost = c.Reason
 			}
-			cause := phase.Derive(o).Cause()
+			cause := phase.DeriveFacts(o).Cause()
 			if lost != tc.want || (cause != nil) != (tc.want != "") {
 				t.Errorf("%s: want `%s`, lost `%s` because of %+v", tc.reason, tc.want, lost, cause)
 			}

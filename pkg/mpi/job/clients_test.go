@@ -71,11 +71,11 @@ func TestClientsReadJobsOfTrainerAsBefore(t *testing.T) {
 			t.Errorf("the status has %v", inShort(trainJob.Status.Conditions))
 		}
 		for _, c := range theirs {
-			if found := apimeta.FindStatusCondition(status.Conditions(trainJob), c.Type); found == nil || *found != c {
+			if found := apimeta.FindStatusCondition(status.AllConditions(trainJob), c.Type); found == nil || *found != c {
 				t.Errorf("%s is told as %+v", c.Type, found)
 			}
 		}
-		if !apimeta.IsStatusConditionTrue(status.Conditions(trainJob), job.Running) {
+		if !apimeta.IsStatusConditionTrue(status.AllConditions(trainJob), job.Running) {
 			t.Error("what we say is lost")
 		}
 	}

@@ -25,7 +25,7 @@ func TestForeignController(t *testing.T) {
 	o := started(trainJobOf())
 	o.JobSet = o.JobSet.DeepCopy()
 	delete(o.JobSet.Labels, mpi.TrainJobLabel)
-	decision, err := decide.Decide(phase.Derive(o), nil)
+	decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil || !decision.Foreign || decision.Ours {
 		t.Errorf("a JobSet that another controller made for the TrainJob is left alone: %+v, %v", decision, err)
 	}
@@ -65,7 +65,7 @@ func TestAccompany(t *testing.T) {
 		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: job.Running, Status: "False", Reason: string(job.ReasonFinished)})
 	})
 	never := companion(guarded)
-	never.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
+	never.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
 	overdue := never
 	overdue.Runtime = restartable("1")
 	overdue.Runtime.Annotations[mpi.GangTimeoutAnnotation] = "10s"
@@ -107,7 +107,7 @@ func TestAccompany(t *testing.T) {
 			if !decision.Ours {
 				return
 			}
-			ours := status.CompanionConditions(phase.Derive(tc.o), decision, nil)
+			ours := status.CompanionConditions(phase.DeriveFacts(tc.o), decision, nil)
 			if diff := cmp.Diff(tc.says, inShort(ours)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -126,7 +126,7 @@ func TestAccompany(t *testing.T) {
 // accompanied is what a companion decides.
 func accompanied(o observe.Observed) decide.Decision {
 	o.Beside = true
-	decision, err := decide.Decide(phase.Derive(o), nil)
+	decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -139,7 +139,7 @@ func TestUnguardedSaysWhatItMeans(t *testing.T) {
 		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", nil), childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("other", "uid-other")),
 		childOf("scheduling.x-k8s.io/v1alpha1", "PodGroup", "demo", "g1", nil), // Trainer takes it over
 	}
-	said := job.MessageOf(status.CompanionConditions(phase.Derive(o), accompanied(o), nil), job.Guarded)
+	said := job.MessageOf(status.CompanionConditions(phase.DeriveFacts(o), accompanied(o), nil), job.Guarded)
 	for _, want := range []string{"Secret `demo-mpi-ssh-auth` does not belong to this TrainJob", "has the key of the job", "NetworkPolicy `demo-mpi` does not belong", "delete it, and create the TrainJob again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("want %q in %q", want, said)
@@ -151,7 +151,7 @@ func TestUnguardedSaysWhatItMeans(t *testing.T) {
 }
 
 func policyBefore(trainJob *trainer.TrainJob, runtime job.Runtime, namespace string) job.Object {
-	return decide.PolicyBefore(trainJob, status.Conditions(trainJob), runtime, namespace)
+	return decide.PolicyBeforePods(trainJob, status.AllConditions(trainJob), runtime, namespace)
 }
 
 func TestPolicyBefore(t *testing.T) {

@@ -137,7 +137,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found := map[*regexp.Regexp]bool{}
 			upstreams, ours := madeByUpstream(t, name), madeByUs(t, name)
-			for path := range job.Merged(upstreams, ours) {
+			for path := range job.MergeMaps(upstreams, ours) {
 				if upstreams[path] == ours[path] {
 					continue
 				}
@@ -442,7 +442,7 @@ func TestConformanceOfSuspendedChanges(t *testing.T) {
 
 func rescheduledTo(t *testing.T, o observe.Observed) *jobset.JobSet {
 	t.Helper()
-	decision, err := decide.Decide(phase.Derive(o), nil)
+	decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,14 +454,14 @@ func TestConformanceOfExpiredJobSets(t *testing.T) {
 	trainJob := trainJobOf(hasCondition(trainer.TrainJobComplete, metav1.ConditionTrue, t0))
 	trainJob.Status.JobsStatus = []trainer.JobStatus{{Name: mpi.LauncherJob, Succeeded: ptr.To[int32](1)}}
 	o := observe.Observed{Now: t0, TrainJob: trainJob, Runtime: runtimeOf(false)}
-	decision, err := decide.Decide(phase.Derive(o), nil)
+	decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(decision.Create)+len(decision.Delete) > 0 {
 		t.Errorf("nothing is made again: %+v", decision)
 	}
-	if diff := cmp.Diff(trainJob.Status, status.Compute(phase.Derive(o), decision, nil)); diff != "" {
+	if diff := cmp.Diff(trainJob.Status, status.ComputeStatus(phase.DeriveFacts(o), decision, nil)); diff != "" {
 		t.Errorf("its status stays: -before, +after:\n%s", diff)
 	}
 }
@@ -469,11 +469,11 @@ func TestConformanceOfExpiredJobSets(t *testing.T) {
 // TrainJobs of another manager are another's.
 func TestConformanceOfManagedBy(t *testing.T) {
 	for manager, ours := range map[string]bool{"trainer.kubeflow.org/trainjob-controller": true, "kueue.x-k8s.io/multikueue": false, "acme.com/custom": false} {
-		if got := job.ManagedHere(trainJobOf(func(j *trainer.TrainJob) { j.Spec.ManagedBy = &manager })); got != ours {
+		if got := job.IsManagedHere(trainJobOf(func(j *trainer.TrainJob) { j.Spec.ManagedBy = &manager })); got != ours {
 			t.Errorf("%s: ours %v, want %v", manager, got, ours)
 		}
 	}
-	if !job.ManagedHere(trainJobOf()) {
+	if !job.IsManagedHere(trainJobOf()) {
 		t.Error("without a manager it is ours")
 	}
 }

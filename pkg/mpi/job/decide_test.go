@@ -41,7 +41,7 @@ func outlineOf(from observe.Observed, d decide.Decision) outline {
 	for _, object := range d.Create {
 		o.Create = append(o.Create, object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName())
 	}
-	if waiting := phase.Derive(from).State().Waiting; waiting != nil {
+	if waiting := phase.DeriveFacts(from).State().Waiting; waiting != nil {
 		o.Waiting = waiting.Reason
 	}
 	o.End, _ = finishes(d)
@@ -155,7 +155,7 @@ func TestDecideStart(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := decide.Decide(phase.Derive(tc.o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+			got, err := decide.Decide(phase.DeriveFacts(tc.o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +229,7 @@ func TestDecideFollow(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := decide.Decide(phase.Derive(tc.o), nil)
+			got, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +253,7 @@ func TestLauncherHearsThatItsNodesAreUp(t *testing.T) {
 		return sawFact(o, observe.FactUp, o.JobSet.UID, t0.Add(-d))
 	}
 	answered := after(all, time.Second)
-	answered.Gate = &observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	answered.Gate = &observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
 	cases := map[string]struct {
 		reason  string
 		o       observe.Observed
@@ -273,7 +273,7 @@ func TestLauncherHearsThatItsNodesAreUp(t *testing.T) {
 					t.Fatal("a companion looks after compiled runtimes only")
 				}
 				tc.o.Beside = beside
-				d, err := decide.Decide(phase.Derive(tc.o), nil)
+				d, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -284,11 +284,11 @@ func TestLauncherHearsThatItsNodesAreUp(t *testing.T) {
 		})
 	}
 	o := withPods(started(trainJobOf()), inGate, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready))
-	if o.Remember(nil); !phase.Derive(o).NodesUp() {
+	if o.RememberSince(nil); !phase.DeriveFacts(o).AreNodesUp() {
 		t.Error("a launcher that waits in an init container is not ready, but its nodes are")
 	}
 	o = withPods(started(trainJobOf()), launcher, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3")))
-	if o.Remember(nil); phase.Derive(o).NodesUp() {
+	if o.RememberSince(nil); phase.DeriveFacts(o).AreNodesUp() {
 		t.Error("one of the nodes is not ready")
 	}
 }
@@ -298,7 +298,7 @@ func TestRendezvousTable(t *testing.T) {
 		podOf(mpi.NodeJob, 1, address("10.0.0.3")), podOf(mpi.NodeJob, 0, address("10.0.0.2")), podOf(mpi.LauncherJob, 0, address("10.0.0.1")),
 		podOf(mpi.NodeJob, 0, address("10.9.9.9"), func(pod *corev1.Pod) { pod.Labels[mpi.JobSetUIDLabel] = "an-earlier-jobset" }),
 	)
-	got, err := decide.Decide(phase.Derive(o), nil)
+	got, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

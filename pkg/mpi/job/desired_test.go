@@ -368,7 +368,7 @@ func TestRescheduled(t *testing.T) {
 	newer := runtimeOf(false)
 	job.ReplicatedJob(newer.Spec.Template.Spec, mpi.NodeJob).Template.Spec.Template.Spec.Containers[0].Image = "registry.test/mpi:2"
 
-	resumed := desired.Rescheduled(resolved(t, newer, placed("b")), suspended)
+	resumed := desired.RescheduledJobSet(resolved(t, newer, placed("b")), suspended)
 	node := job.ReplicatedJob(resumed.Spec, mpi.NodeJob).Template.Spec.Template.Spec
 	if diff := cmp.Diff(map[string]string{"pool": "cpu", "flavor": "b"}, node.NodeSelector); diff != "" || *resumed.Spec.Suspend {
 		t.Errorf("a resumed job goes where it is placed now, and not where it was before: -want, +got:\n%s", diff)
@@ -378,7 +378,7 @@ func TestRescheduled(t *testing.T) {
 	}
 
 	running := desired.JobSet(resolved(t, runtimeOf(false), placed("a")))
-	held := desired.Rescheduled(resolved(t, runtimeOf(false), suspend, placed("b")), running)
+	held := desired.RescheduledJobSet(resolved(t, runtimeOf(false), suspend, placed("b")), running)
 	want := running.DeepCopy()
 	want.Spec.Suspend = ptr.To(true)
 	if diff := cmp.Diff(want, held); diff != "" {

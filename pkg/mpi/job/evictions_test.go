@@ -28,7 +28,7 @@ func TestEvictionsInEvents(t *testing.T) {
 			Message: `Usage of EmptyDir volume "scratch" exceeds the limit "8Mi". `,
 		}
 	}
-	if !phase.Derive(lost).Unexplained() {
+	if !phase.DeriveFacts(lost).IsUnexplained() {
 		t.Error("nobody would look at the events")
 	}
 	cases := map[string]struct {
@@ -47,11 +47,11 @@ func TestEvictionsInEvents(t *testing.T) {
 			o.JobSet = o.JobSet.DeepCopy()
 			o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Minute))
 			o.Warnings = []corev1.Event{c.event}
-			got := phase.Derive(o).Cause()
+			got := phase.DeriveFacts(o).Cause()
 			if got == nil || got.Reason != c.want || c.want == diagnose.Evicted && !strings.HasPrefix(got.Message, `Worker 1 (pod demo-node-0-1-abcde) was evicted: Usage of EmptyDir volume "scratch"`) {
 				t.Errorf("%s: %+v", c.reason, got)
 			}
-			if phase.Derive(o).Unexplained() != (c.want == diagnose.WorkerLost) {
+			if phase.DeriveFacts(o).IsUnexplained() != (c.want == diagnose.WorkerLost) {
 				t.Error("unexplained")
 			}
 		})
@@ -67,17 +67,17 @@ func TestAgentsThatWereToldToEndAreToldAtOnce(t *testing.T) {
 	}
 	ended := podOf(mpi.NodeJob, 1, died(t0.Add(-2*time.Second), 0, "Completed", ""), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })
 	o := withPods(jobSetHas(started(trainJobOf()), jobset.JobSetFailed, t0), podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))), ended)
-	if got := phase.Derive(o).State().End; got == nil || got.Reason != diagnose.WorkerLost || !strings.Contains(got.Text(), "its agent was told to end (SIGTERM)") || !phase.Derive(o).Unexplained() {
+	if got := phase.DeriveFacts(o).State().End; got == nil || got.Reason != diagnose.WorkerLost || !strings.Contains(got.Text(), "its agent was told to end (SIGTERM)") || !phase.DeriveFacts(o).IsUnexplained() {
 		t.Errorf("want the worker's own end, after a look at the events, got %+v", got)
 	}
 	o.Warnings = []corev1.Event{{
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: ended.Name}, Reason: "Evicted", LastTimestamp: metav1.NewTime(t0.Add(-3 * time.Second)), Message: "Usage of EmptyDir volume",
 	}}
-	if got := phase.Derive(o).State().End; got == nil || got.Reason != diagnose.Evicted {
+	if got := phase.DeriveFacts(o).State().End; got == nil || got.Reason != diagnose.Evicted {
 		t.Errorf("want the eviction, got %+v", got)
 	}
 	o.Warnings, o.Pods = nil, o.Pods[:1]
-	if got := phase.Derive(o).State().End; got != nil {
+	if got := phase.DeriveFacts(o).State().End; got != nil {
 		t.Errorf("without the pod it is too early to tell, got %+v", got)
 	}
 }

@@ -34,7 +34,7 @@ func TestSeenOfLaunchers(t *testing.T) {
 		"OneOfThem": {oneOfThem, facts{true, ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seen := phase.Derive(tc.observed).Evidence()
+			seen := phase.DeriveFacts(tc.observed).Evidence()
 			if diff := cmp.Diff(tc.want, facts{seen[0].RunsRanks, seen[0].MemoryLimit}); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}

@@ -92,7 +92,7 @@ func started(trainJob *trainer.TrainJob) observe.Observed {
 // sawFact adds to what was seen before.
 func sawFact(o observe.Observed, kind observe.FactKind, uid types.UID, at time.Time) observe.Observed {
 	o.History = maps.Clone(o.History)
-	o.History[observe.Fact{Kind: kind, UID: uid}] = at
+	o.History[observe.ObservedFact{Kind: kind, UID: uid}] = at
 	return o
 }
 

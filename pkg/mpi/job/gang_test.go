@@ -42,18 +42,18 @@ func live(t *testing.T, forgetful bool, looks []look) (end, restarted mpi.Reason
 		if forgetful {
 			memory = observe.History{}
 		}
-		o.Remember(memory)
+		o.RememberSince(memory)
 		memory = o.History
-		decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+		decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if end, _ = finishes(decision); end != "" {
 			return end, ""
 		}
-		restart := phase.Derive(o).State().Restart
+		restart := phase.DeriveFacts(o).State().Restart
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = status.Compute(phase.Derive(o), decision, nil)
+		o.TrainJob.Status = status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
 		for i := range o.TrainJob.Status.Conditions {
 			at := &o.TrainJob.Status.Conditions[i].LastTransitionTime
 			*at = metav1.NewTime(at.Truncate(time.Second))
@@ -114,7 +114,7 @@ func TestGangTimeoutIsForGangsThatNeverStarted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				made.Attempt = o.Restarts()
+				made.Attempt = o.PublishedRestarts()
 				o.JobSet = desired.JobSet(made)
 				o.JobSet.UID = "jobset-uid"
 			}},

@@ -23,11 +23,11 @@ import (
 // Before the first pod a job that never fits fails, and one that does not fit now waits. It is all pods or none.
 func TestHeldBeforeTheFirstPod(t *testing.T) {
 	// The job of the fixtures: a launcher of 100m and two nodes of 2 CPUs and 1Gi.
-	fresh := func(bounds observe.Bounds, edits ...func(*trainer.TrainJob)) observe.Observed {
+	fresh := func(bounds observe.NamespaceBounds, edits ...func(*trainer.TrainJob)) observe.Observed {
 		return observe.Observed{Now: t0, TrainJob: trainJobOf(edits...), Runtime: runtimeOf(false), Bounds: bounds}
 	}
-	withQuota := func(hard, used corev1.ResourceList) observe.Bounds {
-		return observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
+	withQuota := func(hard, used corev1.ResourceList) observe.NamespaceBounds {
+		return observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
 	}
 	impatient := fresh(withQuota(resources("pods", "3"), resources("pods", "1")))
 	impatient.Runtime = runtimeOf(false)
@@ -35,10 +35,10 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 	patient := impatient
 	patient.Runtime = runtimeOf(false)
 	patient.Runtime.Annotations = map[string]string{mpi.GangTimeoutAnnotation: "61s"}
-	tooWide := fresh(observe.Bounds{})
+	tooWide := fresh(observe.NamespaceBounds{})
 	tooWide.Runtime = runtimeOf(false)
 	tooWide.Runtime.Annotations = map[string]string{mpi.MaxNodesAnnotation: "1"}
-	tooNarrow := fresh(observe.Bounds{})
+	tooNarrow := fresh(observe.NamespaceBounds{})
 	tooNarrow.Runtime = runtimeOf(false)
 	tooNarrow.Runtime.Annotations = map[string]string{mpi.MinNodesAnnotation: "3"}
 
@@ -71,23 +71,23 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 		},
 		"GangPatient": {"", patient, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: time.Second}, "Insufficient pods"},
 		"LimitRange": {
-			"", fresh(observe.Bounds{Limits: []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "team"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Min: resources("cpu", "1")}}}}}}),
+			"", fresh(observe.NamespaceBounds{Limits: []corev1.LimitRange{{ObjectMeta: metav1.ObjectMeta{Name: "team"}, Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Min: resources("cpu", "1")}}}}}}),
 			outline{Ours: true, End: "LimitRangeViolated"}, "container `node` of `launcher` requests 100m cpu: LimitRange `team` wants at least 1: change",
 		},
 		"MissingClaim": {
-			"it may still come", fresh(observe.Bounds{Missing: []job.Reference{{Kind: "PersistentVolumeClaim", Name: "data"}, {Kind: "Secret", Name: "bucket"}}}), outline{Ours: true, Waiting: "VolumeClaimMissing", Requeue: heldLook},
+			"it may still come", fresh(observe.NamespaceBounds{Missing: []job.ObjectReference{{Kind: "PersistentVolumeClaim", Name: "data"}, {Kind: "Secret", Name: "bucket"}}}), outline{Ours: true, Waiting: "VolumeClaimMissing", Requeue: heldLook},
 			"the pods of the job need what does not exist in this namespace: PersistentVolumeClaim `data`, Secret `bucket`. What to do: create the PersistentVolumeClaim",
 		},
 		"MissingSecret": {
-			"", fresh(observe.Bounds{Missing: []job.Reference{{Kind: "Secret", Name: "bucket"}}}), outline{Ours: true, Waiting: "SecretMissing", Requeue: heldLook},
+			"", fresh(observe.NamespaceBounds{Missing: []job.ObjectReference{{Kind: "Secret", Name: "bucket"}}}), outline{Ours: true, Waiting: "SecretMissing", Requeue: heldLook},
 			"need what does not exist in this namespace: Secret `bucket`. What to do: create the Secret",
 		},
 		"MissingConfigMap": {
-			"", fresh(observe.Bounds{Missing: []job.Reference{{Kind: "ConfigMap", Name: "settings"}}}), outline{Ours: true, Waiting: "ConfigMapMissing", Requeue: heldLook},
+			"", fresh(observe.NamespaceBounds{Missing: []job.ObjectReference{{Kind: "ConfigMap", Name: "settings"}}}), outline{Ours: true, Waiting: "ConfigMapMissing", Requeue: heldLook},
 			"ConfigMap `settings`. What to do: create the ConfigMap",
 		},
 		"MissingServiceAccount": {
-			"", fresh(observe.Bounds{Missing: []job.Reference{{Kind: "ServiceAccount", Name: "mpi"}}}), outline{Ours: true, Waiting: "ServiceAccountMissing", Requeue: heldLook},
+			"", fresh(observe.NamespaceBounds{Missing: []job.ObjectReference{{Kind: "ServiceAccount", Name: "mpi"}}}), outline{Ours: true, Waiting: "ServiceAccountMissing", Requeue: heldLook},
 			"ServiceAccount `mpi`. What to do: create the service account",
 		},
 		"TooWide":   {"", tooWide, outline{Ours: true, End: "InvalidWorld"}, "numNodes is 2, this runtime allows at most 1"},
@@ -95,7 +95,7 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,8 +103,8 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			said := ""
-			for _, c := range status.Compute(phase.Derive(tc.o), decision, nil).Conditions {
-				if c.Type == job.PodsReady && phase.Derive(tc.o).State().Waiting != nil || c.Type == trainer.TrainJobFailed {
+			for _, c := range status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions {
+				if c.Type == job.PodsReady && phase.DeriveFacts(tc.o).State().Waiting != nil || c.Type == trainer.TrainJobFailed {
 					said = c.Message
 				}
 			}
@@ -117,13 +117,13 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 
 // A job that is resumed is held to the quota as before its first pod: all pods or none.
 func TestHeldWhenResumed(t *testing.T) {
-	resumed := func(bounds observe.Bounds, edits ...func(*trainer.TrainJob)) observe.Observed {
+	resumed := func(bounds observe.NamespaceBounds, edits ...func(*trainer.TrainJob)) observe.Observed {
 		o := started(trainJobOf(edits...))
 		o.JobSet.Spec.Suspend = new(true)
 		o.Bounds = bounds
 		return o
 	}
-	short := observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	short := observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
 	cases := map[string]struct {
 		reason  string
 		o       observe.Observed
@@ -131,13 +131,13 @@ func TestHeldWhenResumed(t *testing.T) {
 		message string
 	}{
 		"NoRoom":   {"", resumed(short), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaLook}, "Insufficient pods: requested 3, available 2 of 3 in quota `team` (pods): the job waits"},
-		"TooSmall": {"it has run before, the quota may grow again", resumed(observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaLook}, "quota `team` allows 2 in all"},
-		"Missing":  {"", resumed(observe.Bounds{Missing: []job.Reference{{Kind: "Secret", Name: "bucket"}}}), outline{Ours: true, Waiting: "SecretMissing", Requeue: heldLook}, "Secret `bucket`"},
-		"Room":     {"", resumed(observe.Bounds{}), outline{Ours: true, Update: true}, ""},
+		"TooSmall": {"it has run before, the quota may grow again", resumed(observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}), outline{Ours: true, Waiting: "QuotaExceeded", Requeue: quotaLook}, "quota `team` allows 2 in all"},
+		"Missing":  {"", resumed(observe.NamespaceBounds{Missing: []job.ObjectReference{{Kind: "Secret", Name: "bucket"}}}), outline{Ours: true, Waiting: "SecretMissing", Requeue: heldLook}, "Secret `bucket`"},
+		"Room":     {"", resumed(observe.NamespaceBounds{}), outline{Ours: true, Update: true}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestHeldWhenResumed(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			said := job.MessageOf(status.Compute(phase.Derive(tc.o), decision, nil).Conditions, job.PodsReady)
+			said := job.MessageOf(status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions, job.PodsReady)
 			if !strings.Contains(said, tc.message) {
 				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
 			}

@@ -17,19 +17,19 @@ func TestAgesAreOurOwn(t *testing.T) {
 	o.JobSet = o.JobSet.DeepCopy()
 	o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
 	o.History = nil
-	o.Remember(nil)
-	if phase.Derive(o).MissingPods() {
+	o.RememberSince(nil)
+	if phase.DeriveFacts(o).HasMissingPods() {
 		t.Error("this process has seen the JobSet for the first time: its pods are not late")
 	}
 	later := o
 	later.Now = t0.Add(podsAskedAfter + time.Second)
-	later.Remember(o.History)
-	if !phase.Derive(later).MissingPods() {
+	later.RememberSince(o.History)
+	if !phase.DeriveFacts(later).HasMissingPods() {
 		t.Error("now they are")
 	}
 	if gone := (observe.History{{Kind: observe.FactImage, UID: "another-pod"}: t0}); true {
-		later.Remember(gone)
-		if _, kept := later.History[observe.Fact{Kind: observe.FactImage, UID: "another-pod"}]; kept {
+		later.RememberSince(gone)
+		if _, kept := later.History[observe.ObservedFact{Kind: observe.FactImage, UID: "another-pod"}]; kept {
 			t.Error("what does not hold any more is forgotten")
 		}
 	}
@@ -39,18 +39,18 @@ func TestAgesAreOurOwn(t *testing.T) {
 func TestUnmountedPodsAreAskedAbout(t *testing.T) {
 	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, on("a")), podOf(mpi.NodeJob, 0, on("a"), address("10.0.0.1")), podOf(mpi.NodeJob, 1, on("b"), address("10.0.0.2")))
 	o.History = nil
-	o.Remember(nil)
-	if phase.Derive(o).Unmounted() || phase.Derive(o).NextCheck() > mountsAskedAfter+time.Second || phase.Derive(o).NextCheck() == 0 {
-		t.Errorf("volumes take a moment, and are looked at after that; next look in %s", phase.Derive(o).NextCheck())
+	o.RememberSince(nil)
+	if phase.DeriveFacts(o).HasUnmountedVolumes() || phase.DeriveFacts(o).NextCheck() > mountsAskedAfter+time.Second || phase.DeriveFacts(o).NextCheck() == 0 {
+		t.Errorf("volumes take a moment, and are looked at after that; next look in %s", phase.DeriveFacts(o).NextCheck())
 	}
 	later := o
 	later.Now = o.Now.Add(mountsAskedAfter + time.Second)
-	later.Remember(o.History)
-	if !phase.Derive(later).Unmounted() || phase.Derive(later).NextCheck() != podsAskedAgain {
+	later.RememberSince(o.History)
+	if !phase.DeriveFacts(later).HasUnmountedVolumes() || phase.DeriveFacts(later).NextCheck() != podsAskedAgain {
 		t.Error("now they are late, until they are there")
 	}
 	address("10.0.0.3")(&later.Pods[0])
-	if phase.Derive(later).Unmounted() {
+	if phase.DeriveFacts(later).HasUnmountedVolumes() {
 		t.Error("pods with addresses have their volumes")
 	}
 }

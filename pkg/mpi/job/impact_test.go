@@ -54,7 +54,7 @@ func TestNewsOfPod(t *testing.T) {
 	cases := map[string]struct {
 		reason        string
 		before, after *corev1.Pod
-		want          observe.Impact
+		want          observe.ChangeImpact
 	}{
 		"Made":        {"", nil, node(), observe.ImpactStep},
 		"Placed":      {"", node(), node(onMachine), observe.ImpactStep},
@@ -102,7 +102,7 @@ func TestGangStage(t *testing.T) {
 	if got := observe.GangStage(js, [observe.StageReady + 1]int{observe.StageReady: want - 1}); got != observe.StageMade {
 		t.Errorf("a pod is missing, got %v", got)
 	}
-	for stage, change := range map[observe.Stage]func(*corev1.Pod){observe.StageMade: func(*corev1.Pod) {}, observe.StagePlaced: onMachine, observe.StageAddressed: addressed, observe.StageReady: readyPod} {
+	for stage, change := range map[observe.PodStage]func(*corev1.Pod){observe.StageMade: func(*corev1.Pod) {}, observe.StagePlaced: onMachine, observe.StageAddressed: addressed, observe.StageReady: readyPod} {
 		if got := observe.StageOf(newsPod(mpi.NodeJob, "1", change)); got != stage {
 			t.Errorf("want %v, got %v", stage, got)
 		}
@@ -121,7 +121,7 @@ func TestNewsOfJobSet(t *testing.T) {
 	same := func(*jobset.JobSet) {}
 	for name, tc := range map[string]struct {
 		before, after *jobset.JobSet
-		want          observe.Impact
+		want          observe.ChangeImpact
 	}{
 		"Same":      {of(same), of(same), observe.NoImpact},
 		"Restarts":  {of(same), of(func(js *jobset.JobSet) { js.Status.Restarts = 1 }), observe.NoImpact},
@@ -148,16 +148,16 @@ func TestNewsOfTrainJob(t *testing.T) {
 	if observe.ImpactOfTrainJob(before, annotated) != observe.NoImpact || observe.ImpactOfTrainJob(before, resumed) != observe.ImpactNow || observe.ImpactOfTrainJob(before, told) != observe.ImpactNow {
 		t.Error("spec and conditions are news, annotations are not")
 	}
-	if !observe.NothingFollows(told) {
+	if !observe.IsSettled(told) {
 		t.Error("nothing follows from a step")
 	}
 	told.Status.Conditions = append(told.Status.Conditions, metav1.Condition{Type: job.Restarting, Status: metav1.ConditionTrue})
-	if observe.NothingFollows(told) {
+	if observe.IsSettled(told) {
 		t.Error("the JobSet goes after the restart was told")
 	}
 	over := before.DeepCopy()
 	over.Status.Conditions = []metav1.Condition{{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue}}
-	if observe.NothingFollows(over) || !observe.PodsTellNothing(over, nil) || observe.PodsTellNothing(told, nil) {
+	if observe.IsSettled(over) || !observe.PodsTellNothing(over, nil) || observe.PodsTellNothing(told, nil) {
 		t.Error("the JobSet of a job that is over goes after its end was told, and its pods have nothing to tell")
 	}
 }

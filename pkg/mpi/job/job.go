@@ -39,10 +39,10 @@ const defaultSSHAuthMountPath = "/root/.ssh"
 // people meet those of all frameworks.
 func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if !runtime.IsMPI() {
-		return Job{}, refuse(diagnose.InvalidRuntime, "the runtime has no mlPolicy.mpi: its jobs are not MPI jobs")
+		return Job{}, newRefusal(diagnose.InvalidRuntime, "the runtime has no mlPolicy.mpi: its jobs are not MPI jobs")
 	}
 	if trainJob.Spec.Initializer != nil {
-		return Job{}, refuse(diagnose.InitializerUnsupported,
+		return Job{}, newRefusal(diagnose.InitializerUnsupported,
 			"spec.initializer is not supported by MPI runtimes: load data in the command or mount a volume")
 	}
 	template, err := patchedTemplate(runtime.Spec.Template, trainJob.Spec.RuntimePatches)
@@ -64,7 +64,7 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 		return Job{}, err
 	}
 	job.World = worldOf(job.Trainer, *runtime.Spec.MLPolicy, template.Spec)
-	if !runtime.Compiled() && job.World.SlotsPerNode == 1 && job.Trainer.NumProcPerNode == nil {
+	if !runtime.IsCompiled() && job.World.SlotsPerNode == 1 && job.Trainer.NumProcPerNode == nil {
 		job.World.SlotsPerNode = slotsByGPU(job.Trainer, template.Spec)
 	}
 	if err := checkWorld(job.Name, job.World); err != nil {
@@ -109,11 +109,11 @@ func checkTemplate(template jobset.JobSetSpec) error {
 	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
 		rj := ReplicatedJob(template, name)
 		if rj == nil {
-			return refuse(diagnose.InvalidRuntime, "the runtime has no replicated job `%s`: an MPI runtime needs `%s` and `%s`",
+			return newRefusal(diagnose.InvalidRuntime, "the runtime has no replicated job `%s`: an MPI runtime needs `%s` and `%s`",
 				name, mpi.LauncherJob, mpi.NodeJob)
 		}
 		if MainContainer(&rj.Template.Spec.Template.Spec) == nil {
-			return refuse(diagnose.InvalidRuntime, "the replicated job `%s` of the runtime has no container `%s`", name, mpi.Container)
+			return newRefusal(diagnose.InvalidRuntime, "the replicated job `%s` of the runtime has no container `%s`", name, mpi.Container)
 		}
 	}
 	return nil
@@ -128,35 +128,35 @@ const (
 
 func checkWorld(name string, world mpi.World) error {
 	if err := world.Validate(); err != nil {
-		return refuse(diagnose.InvalidWorld, "%s", err)
+		return newRefusal(diagnose.InvalidWorld, "%s", err)
 	}
-	return CheckName(name)
+	return CheckJobName(name)
 }
 
 // MaxNameLength is how many characters the name of a job may have. A world within its limits has no longer host name than that of the launcher:
 // `node-0-4999` is shorter.
 var MaxNameLength = dnsLabelMax - podNameSuffix - len(mpi.PodHostname("", mpi.LauncherJob, 0))
 
-// CheckName returns a *Refusal of a name that is too long for the pods of an MPI job.
-func CheckName(name string) error {
+// CheckJobName returns a *Refusal of a name that is too long for the pods of an MPI job.
+func CheckJobName(name string) error {
 	if len(name) > MaxNameLength {
-		return refuse(diagnose.NameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
+		return newRefusal(diagnose.NameTooLong, "the name `%s` has %d characters, at most %d are allowed: pods would be named `%s-xxxxx`, and a pod name that serves as host name has at most %d",
 			name, len(name), MaxNameLength, mpi.PodHostname(name, mpi.LauncherJob, 0), dnsLabelMax)
 	}
 	return nil
 }
 
 func checkEnvironment(trainJob *trainer.TrainJob) error {
-	for _, v := range variablesOf(trainJob) {
-		if mpi.ReservedVariable(v.Name) {
-			return refuse(diagnose.ReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
+	for _, v := range assignedVariables(trainJob) {
+		if mpi.IsReservedVariable(v.Name) {
+			return newRefusal(diagnose.ReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
 		}
 	}
 	return nil
 }
 
-// variablesOf returns every variable that a TrainJob can bring into the main containers.
-func variablesOf(trainJob *trainer.TrainJob) []corev1.EnvVar {
+// assignedVariables returns every variable that a TrainJob can bring into the main containers.
+func assignedVariables(trainJob *trainer.TrainJob) []corev1.EnvVar {
 	var variables []corev1.EnvVar
 	if trainJob.Spec.Trainer != nil {
 		variables = append(variables, trainJob.Spec.Trainer.Env...)

@@ -54,8 +54,8 @@ func CountPods(jobSet *jobset.JobSet) int {
 	return total
 }
 
-// WithAgent reports whether the launcher of a JobSet runs under the agent. The JobSet says it: its runtime may be gone.
-func WithAgent(js *jobset.JobSet) bool {
+// HasAgent reports whether the launcher of a JobSet runs under the agent. The JobSet says it: its runtime may be gone.
+func HasAgent(js *jobset.JobSet) bool {
 	rj := ReplicatedJob(js.Spec, mpi.LauncherJob)
 	if rj == nil {
 		return false

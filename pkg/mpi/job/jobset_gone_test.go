@@ -75,7 +75,7 @@ func TestJobSetDeletedByHand(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
 	o := jobSetHas(started(trainJobOf(told(metav1.ConditionTrue, job.ReasonPodsReady))), jobset.JobSetFailed, t0)
 	o.JobSet.Spec.Suspend = ptr.To(true)
 	for range 2 {
-		decision, err := decide.Decide(phase.Derive(o), nil)
+		decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
 			return
 		}
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = status.Compute(phase.Derive(o), decision, nil)
+		o.TrainJob.Status = status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
 	}
 	t.Error("the JobSet stays")
 }
@@ -171,7 +171,7 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 		if tc.told {
 			o = jobSetHas(o, jobset.JobSetSuspended, t0)
 		}
-		decision, err := decide.Decide(phase.Derive(o), nil)
+		decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 		if err != nil || (decision.Update != nil) != tc.want {
 			t.Errorf("%s; resumed: %v, %v", name, decision.Update != nil, err)
 		}
@@ -192,7 +192,7 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 func TestPolicyDeletedByHand(t *testing.T) {
 	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready))
 	o.PolicyGone, o.Runtime = true, nil
-	decision, err := decide.Decide(phase.Derive(o), nil)
+	decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestPolicyDeletedByHand(t *testing.T) {
 		t.Errorf("as it was made: -want, +got:\n%s", diff)
 	}
 	ended := jobSetHas(o, jobset.JobSetCompleted, t0)
-	if decision, err = decide.Decide(phase.Derive(ended), nil); err != nil || len(decision.Create) > 0 {
+	if decision, err = decide.Decide(phase.DeriveFacts(ended), nil); err != nil || len(decision.Create) > 0 {
 		t.Errorf("a job that is over needs none: %+v, %v", outlineOf(ended, decision), err)
 	}
 }
@@ -230,7 +230,7 @@ func TestNamesOfChildJobsAreTaken(t *testing.T) {
 		"an earlier JobSet left it":    {child(controlled("JobSet", "demo")), ""},
 		"a CronJob would make it anew": {child(controlled("CronJob", "demo-launcher")), "Job `demo-launcher-0` of CronJob `demo-launcher`"},
 	} {
-		decision, err := decide.Decide(phase.Derive(tc.o), strings.NewReader(strings.Repeat("7", 64)))
+		decision, err := decide.Decide(phase.DeriveFacts(tc.o), strings.NewReader(strings.Repeat("7", 64)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,22 +252,22 @@ func TestNamesOfChildJobsAreTaken(t *testing.T) {
 
 // Each text on a quota says what becomes of the job.
 func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
-	bounds := func(hard, used corev1.ResourceList) observe.Bounds {
-		return observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
+	bounds := func(hard, used corev1.ResourceList) observe.NamespaceBounds {
+		return observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(hard, used)}}
 	}
 	never, later := bounds(resources("pods", "2"), nil), bounds(resources("pods", "3"), resources("pods", "1"))
 	resuming := started(trainJobOf(suspend))
 	resuming.TrainJob = trainJobOf()
 	resuming.Bounds = never
 	said := func(o observe.Observed) string {
-		decision, err := decide.Decide(phase.Derive(o), nil)
+		decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if decision.End != nil {
 			return decision.End.Text()
 		}
-		return phase.Derive(o).State().Waiting.Text()
+		return phase.DeriveFacts(o).State().Waiting.Text()
 	}
 	for want, o := range map[string]observe.Observed{
 		"then create the TrainJob again": {Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false), Bounds: never},
@@ -292,7 +292,7 @@ func TestWhatBecomesOfAJobWithoutQuota(t *testing.T) {
 func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
 	o := started(trainJobOf(hasCondition(job.Created, metav1.ConditionTrue, t0)))
 	o.JobSet.Spec.Suspend = ptr.To(true)
-	o.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	o.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
 	o.TrainJob.Status = statusOf(t, o, nil)
 	held := o.TrainJob.Status
 	if diff := cmp.Diff([]string{"PodsReady=False/QuotaExceeded", "Running=False/Suspended", "Created=True/JobSetCreated"}, inShort(held.Conditions)); diff != "" {
@@ -306,9 +306,9 @@ func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
 	if c := apimeta.FindStatusCondition(statusOf(t, gone, nil).Conditions, trainer.TrainJobFailed); c != nil {
 		t.Errorf("it waits on: %s", c.Message)
 	}
-	o.Bounds = observe.Bounds{}
+	o.Bounds = observe.NamespaceBounds{}
 	resumed := statusOf(t, o, nil)
-	if wait := status.Debounce(held, resumed); wait > 0 {
+	if wait := status.DebounceDelay(held, resumed); wait > 0 {
 		t.Errorf("its pods are made, and the status says %s later that there may be some", wait)
 	}
 	gone.TrainJob = gone.TrainJob.DeepCopy()

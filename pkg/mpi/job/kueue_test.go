@@ -16,44 +16,44 @@ import (
 func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 	inQueue := func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }
 	o := started(trainJobOf(suspend, inQueue))
-	if kueue.Queued(o.TrainJob) {
+	if kueue.IsQueued(o.TrainJob) {
 		t.Error("it has said nothing yet")
 	}
-	say := func(wait kueue.Wait) string {
+	say := func(wait kueue.QueueWait) string {
 		o.Wait = wait
 		o.TrainJob.Status = statusOf(t, o, nil)
 		return job.MessageOf(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
 	}
-	second, first := kueue.Wait{Text: "; waits in queue `jobs` at position 2 of 2", Known: true}, kueue.Wait{Text: "; waits in queue `jobs` at position 1 of 1", Known: true}
+	second, first := kueue.QueueWait{Text: "; waits in queue `jobs` at position 2 of 2", Known: true}, kueue.QueueWait{Text: "; waits in queue `jobs` at position 1 of 1", Known: true}
 	for _, step := range []struct {
-		wait kueue.Wait
+		wait kueue.QueueWait
 		want string
 	}{
-		{kueue.Wait{}, "TrainJob is suspended"},
+		{kueue.QueueWait{}, "TrainJob is suspended"},
 		{second, "TrainJob is suspended; waits in queue `jobs` at position 2 of 2"},
 		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
-		{kueue.Wait{}, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
-		{kueue.NoWait(), "TrainJob is suspended"},
+		{kueue.QueueWait{}, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
+		{kueue.NoQueueWait(), "TrainJob is suspended"},
 		{first, "TrainJob is suspended; waits in queue `jobs` at position 1 of 1"},
 	} {
 		if got := say(step.wait); got != step.want {
 			t.Errorf("got %q, want %q", got, step.want)
 		}
-		if !kueue.Queued(o.TrainJob) || !kueue.Shows(o.TrainJob, step.wait) {
+		if !kueue.IsQueued(o.TrainJob) || !kueue.StatusShowsWait(o.TrainJob, step.wait) {
 			t.Errorf("%+v is said", step.wait)
 		}
 	}
-	if kueue.Shows(o.TrainJob, kueue.Wait{Text: "; waits in queue `jobs`", Known: true}) || kueue.Shows(o.TrainJob, kueue.NoWait()) {
+	if kueue.StatusShowsWait(o.TrainJob, kueue.QueueWait{Text: "; waits in queue `jobs`", Known: true}) || kueue.StatusShowsWait(o.TrainJob, kueue.NoQueueWait()) {
 		t.Error("a position that nobody tells any more goes")
 	}
-	if kueue.LeftQueue(o.TrainJob) {
+	if kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it is in a queue")
 	}
 	o.TrainJob.Labels = nil
-	if !kueue.LeftQueue(o.TrainJob) {
+	if !kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it says of a queue that it does not name")
 	}
-	if say(kueue.NoWait()); kueue.LeftQueue(o.TrainJob) {
+	if say(kueue.NoQueueWait()); kueue.HasLeftQueue(o.TrainJob) {
 		t.Error("it says so no more")
 	}
 	o.TrainJob.Status.Conditions = nil
@@ -70,7 +70,7 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 func TestSuspensionByKueueSaysWhy(t *testing.T) {
 	inQueue := func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }
 	o := started(trainJobOf(suspend, inQueue))
-	if !o.NeedsEviction() {
+	if !o.NeedsEvictionReason() {
 		t.Fatal("Kueue may have stopped it")
 	}
 	o.Eviction = &kueue.Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload", ByName: "urgent"}
@@ -80,7 +80,7 @@ func TestSuspensionByKueueSaysWhy(t *testing.T) {
 	if said.Message != want || said.Reason != string(diagnose.Preempted) || said.Status != metav1.ConditionTrue {
 		t.Fatalf("%+v", said)
 	}
-	if o.Eviction = nil; o.NeedsEviction() {
+	if o.Eviction = nil; o.NeedsEvictionReason() {
 		t.Error("it is read once")
 	}
 	o.TrainJob.Status = statusOf(t, o, nil)
@@ -95,7 +95,7 @@ func TestSuspensionByKueueSaysWhy(t *testing.T) {
 		"no queue": started(trainJobOf(suspend)), "not suspended": started(trainJobOf(inQueue)),
 		"never started": {TrainJob: trainJobOf(suspend, inQueue)},
 	} {
-		if other.NeedsEviction() {
+		if other.NeedsEvictionReason() {
 			t.Errorf("%s: there is nothing to ask", name)
 		}
 	}

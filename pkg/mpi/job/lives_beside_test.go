@@ -50,7 +50,7 @@ func (b beside) to(happens func()) {
 
 // trainer does as Kubeflow Trainer 2.3 does (pkg/controller/trainjob_controller.go): the JobSet, Suspended, and the end of the JobSet or of the deadline.
 func (b beside) trainer() {
-	if b.JobSet == nil && !job.Finished(b.TrainJob) {
+	if b.JobSet == nil && !job.IsFinished(b.TrainJob) {
 		made, err := job.Resolve(b.TrainJob, *b.Runtime)
 		if err != nil {
 			b.t.Fatal(err)
@@ -70,14 +70,14 @@ func (b beside) trainer() {
 	}
 	if b.JobSet != nil {
 		b.JobSet.Spec.Suspend = ptr.To(b.SuspendWanted())
-		now.JobsStatus = status.Compute(phase.Derive(b.Observed), decide.Decision{}, nil).JobsStatus
+		now.JobsStatus = status.ComputeStatus(phase.DeriveFacts(b.Observed), decide.Decision{}, nil).JobsStatus
 		for ended, kind := range map[jobset.JobSetConditionType]string{jobset.JobSetCompleted: trainer.TrainJobComplete, jobset.JobSetFailed: trainer.TrainJobFailed} {
 			if job.TrueCondition(b.JobSet, ended) != nil {
 				says(kind, metav1.ConditionTrue, "Test")
 			}
 		}
 	}
-	if phase.Derive(b.Observed).UntilDeadline() <= 0 && !job.Finished(b.TrainJob) {
+	if phase.DeriveFacts(b.Observed).UntilDeadline() <= 0 && !job.IsFinished(b.TrainJob) {
 		says(trainer.TrainJobFailed, metav1.ConditionTrue, string(diagnose.DeadlineExceeded))
 		b.JobSet, b.Pods = nil, nil
 	}
@@ -88,15 +88,15 @@ func (b beside) look() {
 	o := b.Observed
 	o.Beside = true
 	o.TrainJob = b.TrainJob.DeepCopy()
-	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.Conditions(o.TrainJob)
-	o.Remember(b.memory)
+	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.AllConditions(o.TrainJob)
+	o.RememberSince(b.memory)
 	b.memory = o.History
 	decision := accompanied(o)
 	if !decision.Ours {
 		return
 	}
 	b.apply(decision)
-	if ours := status.CompanionConditions(phase.Derive(o), decision, nil); len(ours) > 0 {
+	if ours := status.CompanionConditions(phase.DeriveFacts(o), decision, nil); len(ours) > 0 {
 		b.record(status.RecordCompanion(o.TrainJob, ours))
 	}
 }
@@ -104,8 +104,8 @@ func (b beside) look() {
 // tells says what Trainer's status and our record say together.
 func (b beside) tells(kind string, reason mpi.Reason) {
 	b.t.Helper()
-	if c := apimeta.FindStatusCondition(status.Conditions(b.TrainJob), kind); c == nil || c.Reason != string(reason) {
-		b.t.Errorf("want %s for %s, got %v", kind, reason, inShort(status.Conditions(b.TrainJob)))
+	if c := apimeta.FindStatusCondition(status.AllConditions(b.TrainJob), kind); c == nil || c.Reason != string(reason) {
+		b.t.Errorf("want %s for %s, got %v", kind, reason, inShort(status.AllConditions(b.TrainJob)))
 	}
 }
 

@@ -112,9 +112,9 @@ func (w *world) look() {
 	o := w.Observed
 	o.TrainJob = w.TrainJob.DeepCopy()
 	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.ExecutorConditions(o.TrainJob)
-	o.Remember(w.memory)
+	o.RememberSince(w.memory)
 	w.memory = o.History
-	facts := phase.Derive(o)
+	facts := phase.DeriveFacts(o)
 	decision, err := decide.Decide(facts, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		w.t.Fatal(err)
@@ -124,13 +124,13 @@ func (w *world) look() {
 		return
 	}
 	w.apply(decision)
-	now := status.Compute(facts, decision, nil)
+	now := status.ComputeStatus(facts, decision, nil)
 	w.says(facts.State().Phase, now)
-	if status.Debounce(o.TrainJob.Status, now) >= status.DebounceCounts && len(decision.Delete) == 0 {
+	if status.DebounceDelay(o.TrainJob.Status, now) >= status.DebounceCounts && len(decision.Delete) == 0 {
 		return // counts alone wait for the next condition
 	}
-	w.record(status.Record(o.TrainJob, now.Conditions))
-	now.Conditions = status.Published(now.Conditions)
+	w.record(status.RecordOf(o.TrainJob, now.Conditions))
+	now.Conditions = status.PublishedConditions(now.Conditions)
 	w.TrainJob.Status = now
 }
 
@@ -138,7 +138,7 @@ func (w *world) look() {
 func (w *world) says(p phase.Phase, now trainer.TrainJobStatus) {
 	w.t.Helper()
 	state := ""
-	if shown := status.Published(now.Conditions); len(shown) > 0 {
+	if shown := status.PublishedConditions(now.Conditions); len(shown) > 0 {
 		state = shown[len(shown)-1].Type
 	}
 	if p != phase.Stopping && p.State() != state {
@@ -215,7 +215,7 @@ func (w *world) podsCome() { w.pods(pendingPod, pendingPod) }
 // gatePasses lets all pods run, and the launcher say that its nodes answer.
 func (w *world) gatePasses() {
 	w.pods(ready, ready)
-	w.Gate = &observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	w.Gate = &observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
 }
 
 func (w *world) ends(kind jobset.JobSetConditionType) func() {
@@ -386,7 +386,7 @@ func executors() map[string]func(*testing.T) {
 			w.to(starting, nil)
 			w.to(starting, func() {
 				w.pods(ready, pendingPod)
-				w.Gate = &observe.Gate{Launcher: "launcher-0", Error: "connection timed out", GaveUp: true}
+				w.Gate = &observe.GateState{Launcher: "launcher-0", Error: "connection timed out", GaveUp: true}
 			})
 			w.to(runs, w.gatePasses)
 			w.completes()
@@ -424,9 +424,9 @@ func executors() map[string]func(*testing.T) {
 		"QueuesAndIsPreempted": life(func(w *world) {
 			w.to(paused, nil)
 			for _, place := range []string{"3", "2", "1"} {
-				w.to(paused, func() { w.Wait = kueue.Wait{Text: kueue.WaitPrefix + "jobs` at position " + place, Known: true} })
+				w.to(paused, func() { w.Wait = kueue.QueueWait{Text: kueue.WaitPrefix + "jobs` at position " + place, Known: true} })
 			}
-			w.to(starting, func() { w.Wait = kueue.NoWait(); w.suspends(false)() })
+			w.to(starting, func() { w.Wait = kueue.NoQueueWait(); w.suspends(false)() })
 			w.starts()
 			w.to(paused, func() {
 				w.Eviction = &kueue.Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload"}
@@ -485,7 +485,7 @@ func TestClientsReadWholeLivesRight(t *testing.T) {
 	if all := len(executors()) + len(companions()); all < 20 {
 		t.Errorf("these are %d lives", all)
 	}
-	for _, p := range phase.All() {
+	for _, p := range phase.AllPhases() {
 		if !lived[p] {
 			t.Errorf("no job was ever %s", p)
 		}

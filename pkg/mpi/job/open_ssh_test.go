@@ -95,7 +95,7 @@ func TestWithoutAgentNobodyIsAsked(t *testing.T) {
 	js.UID = "jobset-uid"
 	o.JobSet = js
 	o = withPods(o, podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready), podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready))
-	decision, err := decide.Decide(phase.Derive(o), nil)
+	decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestWithoutAgentNobodyIsAsked(t *testing.T) {
 		t.Error("there is no agent to tell addresses to")
 	}
 	want := []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}
-	if diff := cmp.Diff(want, inShort(status.Compute(phase.Derive(o), decision, nil).Conditions)); diff != "" {
+	if diff := cmp.Diff(want, inShort(status.ComputeStatus(phase.DeriveFacts(o), decision, nil).Conditions)); diff != "" {
 		t.Errorf("a launcher that runs is all there is to say: -want, +got:\n%s", diff)
 	}
 }
@@ -129,8 +129,8 @@ func TestMPIRuntimes(t *testing.T) {
 		"Torch":    {torch, false, false},
 		"Plain":    {job.Runtime{}, false, false},
 	} {
-		if tc.runtime.IsMPI() != tc.ours || tc.runtime.Compiled() != tc.compiled {
-			t.Errorf("%s: ours %v, compiled %v", name, tc.runtime.IsMPI(), tc.runtime.Compiled())
+		if tc.runtime.IsMPI() != tc.ours || tc.runtime.IsCompiled() != tc.compiled {
+			t.Errorf("%s: ours %v, compiled %v", name, tc.runtime.IsMPI(), tc.runtime.IsCompiled())
 		}
 	}
 }

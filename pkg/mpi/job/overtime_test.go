@@ -90,19 +90,19 @@ func TestMaxDurationOfTheRuntime(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			end, _ := finishes(decision)
 			var restart mpi.Reason
-			if again := phase.Derive(tc.o).State().Restart; again != nil {
+			if again := phase.DeriveFacts(tc.o).State().Restart; again != nil {
 				restart = again.Failure.Reason
 			}
 			if end != tc.end || restart != tc.restart {
 				t.Fatalf("%s: want end %q, restart for %q; got %q, %q", tc.reason, tc.end, tc.restart, end, restart)
 			}
-			if end != "" && !phase.Derive(tc.o).NeedsChildren() {
+			if end != "" && !phase.DeriveFacts(tc.o).NeedsChildren() {
 				t.Error("the key must be found to be deleted")
 			}
 			if end != diagnose.DeadlineExceeded {
@@ -121,7 +121,7 @@ func TestMaxDurationBeside(t *testing.T) {
 	o.JobSet.Spec = limited().JobSet.Spec
 	o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
 	o.Pods = []corev1.Pod{podOf(mpi.LauncherJob, 0, ready, deletedAt(t0)), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready)}
-	seen := status.CompanionConditions(phase.Derive(o), accompanied(o), nil)
+	seen := status.CompanionConditions(phase.DeriveFacts(o), accompanied(o), nil)
 	if c := apimeta.FindStatusCondition(seen, job.PodsReady); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Fatalf("nobody deleted it: %+v", c)
 	}
@@ -129,7 +129,7 @@ func TestMaxDurationBeside(t *testing.T) {
 	o.Pods = o.Pods[1:]
 	o = jobSetHas(o, jobset.JobSetFailed, t0.Add(2*time.Second))
 	o.Now = t0.Add(time.Minute)
-	if c := apimeta.FindStatusCondition(status.CompanionConditions(phase.Derive(o), accompanied(o), nil), job.Diagnosed); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
+	if c := apimeta.FindStatusCondition(status.CompanionConditions(phase.DeriveFacts(o), accompanied(o), nil), job.Diagnosed); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Errorf("and the end is that of the time: %+v", c)
 	}
 }

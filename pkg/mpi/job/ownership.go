@@ -42,8 +42,8 @@ func ClaimOf(trainJob *trainer.TrainJob, object metav1.Object) Claim {
 	return Foreign
 }
 
-// OfJobSet reports whether a Job belongs to a JobSet of the name of a TrainJob, this one's or an earlier one's.
-func OfJobSet(trainJob *trainer.TrainJob, job metav1.Object) bool {
+// IsOfJobSet reports whether a Job belongs to a JobSet of the name of a TrainJob, this one's or an earlier one's.
+func IsOfJobSet(trainJob *trainer.TrainJob, job metav1.Object) bool {
 	owner := metav1.GetControllerOf(job)
 	return owner != nil && owner.Kind == KindOfJobSet().Kind && owner.Name == trainJob.Name
 }

@@ -28,17 +28,17 @@ func BenchmarkPass(b *testing.B) {
 	memory := observe.History{}
 	b.ReportAllocs()
 	for b.Loop() {
-		o.Remember(memory)
+		o.RememberSince(memory)
 		memory = o.History
-		f := phase.Derive(o)
-		if f.MissingPods() || f.Unmounted() || f.Unexplained() || f.NeedsChildren() {
+		f := phase.DeriveFacts(o)
+		if f.HasMissingPods() || f.HasUnmountedVolumes() || f.IsUnexplained() || f.NeedsChildren() {
 			b.Fatal("nothing is wrong")
 		}
-		f = phase.Derive(o) // once all is read
+		f = phase.DeriveFacts(o) // once all is read
 		decision, err := decide.Decide(f, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		status.Compute(f, decision, nil)
+		status.ComputeStatus(f, decision, nil)
 	}
 }

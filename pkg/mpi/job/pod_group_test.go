@@ -73,7 +73,7 @@ func TestPodGroups(t *testing.T) {
 func TestPodGroupComesBeforeTheJobSet(t *testing.T) {
 	o := observe.Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
 	o.Runtime.Spec.PodGroupPolicy = &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{Volcano: &trainer.VolcanoPodGroupPolicySource{}}}
-	decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+	decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,14 +108,14 @@ func TestForetold(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d, err := decide.Decide(phase.Derive(tc.o), nil)
+			d, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got, _ := finishes(d); got != tc.want {
 				t.Errorf("%s: told `%s`, want `%s`", tc.reason, got, tc.want)
 			}
-			if ended := phase.Derive(tc.o).JobSetEnds(); ended != (tc.want != "") {
+			if ended := phase.DeriveFacts(tc.o).JobSetEnds(); ended != (tc.want != "") {
 				t.Errorf("%s: ended: %v", tc.reason, ended)
 			}
 		})
@@ -134,7 +134,7 @@ func TestASuccessTellsWhatWasPassedOver(t *testing.T) {
 	} {
 		foretold := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, exited(0, verdict.Verdict)))
 		for when, o := range map[string]observe.Observed{"Foretold": foretold, "Ended": jobSetHas(foretold, jobset.JobSetCompleted, t0)} {
-			d, err := decide.Decide(phase.Derive(o), nil)
+			d, err := decide.Decide(phase.DeriveFacts(o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestJobSetAfterAForetoldEnd(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := decide.Decide(phase.Derive(tc.o), nil)
+			got, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

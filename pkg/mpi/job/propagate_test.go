@@ -25,7 +25,7 @@ func TestPropagate(t *testing.T) {
 		pod.Spec.Containers = []corev1.Container{c}
 		return &pod
 	}
-	node := desired.Propagate(made(mpi.NodeJob, corev1.Container{Image: "registry.test/mpi:1", Command: []string{mpi.AgentBin, "serve"}}), trainJob, *runtimeOf(false))
+	node := desired.PropagateToPod(made(mpi.NodeJob, corev1.Container{Image: "registry.test/mpi:1", Command: []string{mpi.AgentBin, "serve"}}), trainJob, *runtimeOf(false))
 	got := node.Spec.Containers[0]
 	if got.Image != "registry.test/mine:2" || !cmp.Equal(got.Env, []corev1.EnvVar{{Name: "EPOCHS", Value: "3"}}) || got.Resources.Requests.Memory().String() != "2Gi" {
 		t.Errorf("a node gets image, environment and resources: %+v", got)
@@ -34,7 +34,7 @@ func TestPropagate(t *testing.T) {
 		t.Errorf("but not the command: %v", got.Command)
 	}
 	before := corev1.Container{Image: "registry.test/mine:2", Command: []string{"mpirun", "train"}, Resources: corev1.ResourceRequirements{Requests: resources("memory", "2Gi")}}
-	launcher := desired.Propagate(made(mpi.LauncherJob, before), trainJob, *runtimeOf(false)).Spec.Containers[0]
+	launcher := desired.PropagateToPod(made(mpi.LauncherJob, before), trainJob, *runtimeOf(false)).Spec.Containers[0]
 	if want := []string{mpi.AgentBin, "run", "--", "mpirun", "train"}; !cmp.Equal(want, launcher.Command) {
 		t.Errorf("the launcher runs the command under the agent: %v", launcher.Command)
 	}
@@ -42,9 +42,9 @@ func TestPropagate(t *testing.T) {
 		t.Errorf("a launcher without ranks needs no node's resources: %v", launcher.Resources)
 	}
 	for name, unchanged := range map[string]*corev1.Pod{
-		"another role":    desired.Propagate(made("initializer", before), trainJob, *runtimeOf(false)),
-		"another runtime": desired.Propagate(made(mpi.NodeJob, before), trainJob, job.Runtime{Spec: runtimeOf(false).Spec}),
-		"no job":          desired.Propagate(made(mpi.NodeJob, before), trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), *runtimeOf(false)),
+		"another role":    desired.PropagateToPod(made("initializer", before), trainJob, *runtimeOf(false)),
+		"another runtime": desired.PropagateToPod(made(mpi.NodeJob, before), trainJob, job.Runtime{Spec: runtimeOf(false).Spec}),
+		"no job":          desired.PropagateToPod(made(mpi.NodeJob, before), trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), *runtimeOf(false)),
 	} {
 		if unchanged != nil {
 			t.Errorf("a pod of %s stays as it is", name)

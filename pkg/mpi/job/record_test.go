@@ -60,17 +60,17 @@ func lives() map[string]struct{ all, shown []metav1.Condition } {
 func TestRecord(t *testing.T) {
 	for name, life := range lives() {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(life.shown, status.Published(life.all)); diff != "" {
+			if diff := cmp.Diff(life.shown, status.PublishedConditions(life.all)); diff != "" {
 				t.Errorf("the status shows: -want, +got:\n%s", diff)
 			}
 			trainJob := written(someJob(), life.all)
-			if job.Finished(trainJob) {
+			if job.IsFinished(trainJob) {
 				return
 			}
 			if diff := cmp.Diff(status.RecordCompanion(someJob(), life.all), status.RecordCompanion(someJob(), status.ExecutorConditions(trainJob))); diff != "" {
 				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
 			}
-			if again := status.Record(trainJob, status.ExecutorConditions(trainJob)); again != trainJob.Annotations[status.RecordAnnotation] {
+			if again := status.RecordOf(trainJob, status.ExecutorConditions(trainJob)); again != trainJob.Annotations[status.RecordAnnotation] {
 				t.Errorf("the next pass would write %s", again)
 			}
 		})
@@ -90,17 +90,17 @@ func TestACopyOfAJobBeginsAnew(t *testing.T) {
 
 // written is a TrainJob after its conditions were written.
 func written(trainJob *trainer.TrainJob, all []metav1.Condition) *trainer.TrainJob {
-	if record := status.Record(trainJob, all); record != "" {
+	if record := status.RecordOf(trainJob, all); record != "" {
 		trainJob.Annotations = map[string]string{status.RecordAnnotation: record}
 	}
-	trainJob.Status.Conditions = status.Published(all)
+	trainJob.Status.Conditions = status.PublishedConditions(all)
 	return trainJob
 }
 
 // Most jobs are made, run and complete: the first step of each needs no record.
 func TestRecordOfAJobThatIsMadeIsEmpty(t *testing.T) {
 	for _, name := range []string{"Made", "MadeSuspended", "Held"} {
-		if record := status.Record(someJob(), lives()[name].all); record != "" {
+		if record := status.RecordOf(someJob(), lives()[name].all); record != "" {
 			t.Errorf("%s is recorded: %s", name, record)
 		}
 	}
@@ -124,7 +124,7 @@ func TestRecordsThatUsersWrote(t *testing.T) {
 		trainJob := someJob()
 		trainJob.Annotations = map[string]string{status.RecordAnnotation: text}
 		trainJob.Status.Conditions = shown
-		if diff := cmp.Diff(shown, status.Conditions(trainJob)); diff != "" {
+		if diff := cmp.Diff(shown, status.AllConditions(trainJob)); diff != "" {
 			t.Errorf("%s: ends and suspensions are what the status says: -want, +got:\n%s", name, diff)
 		}
 	}
@@ -136,7 +136,7 @@ func TestRecordsFitAnAnnotation(t *testing.T) {
 	for _, kind := range job.ConditionOrder {
 		all = append(all, is(kind, metav1.ConditionFalse, "Why", strings.Repeat("ü", 100_000)))
 	}
-	if got := len(status.Record(someJob(), all)); got > 200<<10 {
+	if got := len(status.RecordOf(someJob(), all)); got > 200<<10 {
 		t.Errorf("a record of %d bytes", got)
 	}
 }
@@ -153,7 +153,7 @@ func TestRecordBeside(t *testing.T) {
 		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordCompanion(trainJob, ours)}
 	}
 	want := []string{"Guarded=False/NameTaken", "Running=False/Finished", "Diagnosed=True/RankFailed", "Failed=True/FailedJobs"}
-	if diff := cmp.Diff(want, inShort(status.Conditions(trainJob))); diff != "" {
+	if diff := cmp.Diff(want, inShort(status.AllConditions(trainJob))); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -26,7 +26,7 @@ func TestReferences(t *testing.T) {
 	made := resolved(t, runtime, asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{
 		SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "hub"}, Key: "token"},
 	}}}}))
-	want := []job.Reference{{Kind: "ConfigMap", Name: "settings"}, {Kind: "PersistentVolumeClaim", Name: "data"}, {Kind: "Secret", Name: "hub"}, {Kind: "ServiceAccount", Name: "mpi"}}
+	want := []job.ObjectReference{{Kind: "ConfigMap", Name: "settings"}, {Kind: "PersistentVolumeClaim", Name: "data"}, {Kind: "Secret", Name: "hub"}, {Kind: "ServiceAccount", Name: "mpi"}}
 	if diff := cmp.Diff(want, desired.References(made)); diff != "" {
 		t.Errorf("what must exist, but what comes with the job: -want, +got:\n%s", diff)
 	}

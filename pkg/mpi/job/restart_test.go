@@ -45,7 +45,7 @@ func evicted(pod *corev1.Pod) {
 
 func TestBudget(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "3": 3, "-1": 0, "1000": 10, "often": 0} {
-		if got := restartable(text).Restarts(); got != want {
+		if got := restartable(text).RestartBudget(); got != want {
 			t.Errorf("`%s` is a budget of %d, got %d", text, want, got)
 		}
 	}
@@ -89,7 +89,7 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,12 +103,12 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 			if want := map[bool][]string{true: {"JobSet"}}[tc.deletes]; !cmp.Equal(want, deleted) {
 				t.Errorf("%s: want %v deleted, got %v", tc.reason, want, deleted)
 			}
-			got := apimeta.FindStatusCondition(status.Compute(phase.Derive(tc.o), decision, nil).Conditions, job.Restarting)
+			got := apimeta.FindStatusCondition(status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions, job.Restarting)
 			if tc.message != "" && (got == nil || got.Status != metav1.ConditionTrue || !strings.HasPrefix(got.Message, tc.message)) {
 				t.Errorf("%s: want Restarting with %q, got %+v", tc.reason, tc.message, got)
 			}
 			if tc.end == "Preempted" && name == "Spent" {
-				failed := apimeta.FindStatusCondition(status.Compute(phase.Derive(tc.o), decision, nil).Conditions, trainer.TrainJobFailed)
+				failed := apimeta.FindStatusCondition(status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions, trainer.TrainJobFailed)
 				if !strings.Contains(failed.Message, "(restarts: 1, which is all that the runtime allows)") {
 					t.Errorf("the end tells of the restarts: %s", failed.Message)
 				}
@@ -128,22 +128,22 @@ func TestStartAgain(t *testing.T) {
 	stuck := podOf(mpi.NodeJob, 1, deleted)
 	stuck.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "demo-node-0", Controller: ptr.To(true)}}
 	o.Pods = []corev1.Pod{stuck}
-	decision, err := decide.Decide(phase.Derive(o), nil)
+	decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(decision.Create) != 1 || job.AttemptOf(decision.Create[0]) != 1 {
 		t.Fatalf("only the JobSet of the first restart is missing: %+v", outlineOf(o, decision))
 	}
-	now := status.Compute(phase.Derive(o), decision, nil)
+	now := status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
 	if c := apimeta.FindStatusCondition(now.Conditions, job.Restarting); c == nil || c.Status != metav1.ConditionTrue {
 		t.Error("the restart is under way until the JobSet has been seen")
 	}
 	o.TrainJob.Status, o.JobSet = now, decision.Create[0].(*jobset.JobSet)
-	if decision, err = decide.Decide(phase.Derive(o), nil); err != nil {
+	if decision, err = decide.Decide(phase.DeriveFacts(o), nil); err != nil {
 		t.Fatal(err)
 	}
-	c := apimeta.FindStatusCondition(status.Compute(phase.Derive(o), decision, nil).Conditions, job.Restarting)
+	c := apimeta.FindStatusCondition(status.ComputeStatus(phase.DeriveFacts(o), decision, nil).Conditions, job.Restarting)
 	if c == nil || c.Status != metav1.ConditionFalse || c.Message != "restart 1 of 2: the machine is gone" {
 		t.Errorf("and done then, with its number kept: %+v", c)
 	}
@@ -154,7 +154,7 @@ func TestWhatIsInTheWayOfARestart(t *testing.T) {
 	o.Jobs = []metav1.PartialObjectMetadata{childOf("batch/v1", "Job", "demo-launcher-0", "j1", []metav1.OwnerReference{
 		{Kind: "JobSet", Name: "demo", UID: "js1", Controller: ptr.To(true)},
 	})}
-	if waiting := phase.Derive(o).State().Waiting; waiting == nil || !strings.Contains(waiting.Text(), "the earlier attempt of the job `demo`") {
+	if waiting := phase.DeriveFacts(o).State().Waiting; waiting == nil || !strings.Contains(waiting.Text(), "the earlier attempt of the job `demo`") {
 		t.Errorf("a restart waits for its own Jobs, and not for another job: %+v", waiting)
 	}
 }
@@ -165,7 +165,7 @@ func TestSpentStandsBeforeTheLastLines(t *testing.T) {
 		"Worker 1 was lost":                      "Worker 1 was lost (restarts: 2, which is all that the runtime allows)",
 		"Worker 1 was lost\nLast lines:\nstep 7": "Worker 1 was lost (restarts: 2, which is all that the runtime allows)\nLast lines:\nstep 7",
 	} {
-		if got := (phase.End{Cause: diagnose.Cause{Reason: "WorkerLost", Message: message}, Restarts: 2}).Text(); got != want {
+		if got := (phase.JobEnd{Cause: diagnose.Cause{Reason: "WorkerLost", Message: message}, Restarts: 2}).Text(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -27,16 +27,16 @@ type Runtime struct {
 // not ours.
 func (r Runtime) IsMPI() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy.MPI != nil }
 
-// Compiled reports whether Lockstep compiled the runtime, so that its pods have the agent.
-func (r Runtime) Compiled() bool { return r.IsMPI() && r.Labels[mpi.ImplementationLabel] != "" }
+// IsCompiled reports whether Lockstep compiled the runtime, so that its pods have the agent.
+func (r Runtime) IsCompiled() bool { return r.IsMPI() && r.Labels[mpi.ImplementationLabel] != "" }
 
 // checkNodes holds the number of nodes against what the runtime allows.
 func (r Runtime) checkNodes(nodes int32) error {
 	if least, err := strconv.Atoi(r.Annotations[mpi.MinNodesAnnotation]); err == nil && int(nodes) < least {
-		return refuse(diagnose.InvalidWorld, "numNodes is %d, this runtime needs at least %d", nodes, least)
+		return newRefusal(diagnose.InvalidWorld, "numNodes is %d, this runtime needs at least %d", nodes, least)
 	}
 	if most, err := strconv.Atoi(r.Annotations[mpi.MaxNodesAnnotation]); err == nil && int(nodes) > most {
-		return refuse(diagnose.InvalidWorld, "numNodes is %d, this runtime allows at most %d", nodes, most)
+		return newRefusal(diagnose.InvalidWorld, "numNodes is %d, this runtime allows at most %d", nodes, most)
 	}
 	return nil
 }
@@ -80,8 +80,8 @@ const (
 	AttemptAnnotation = "lockstep.dev/attempt"
 )
 
-// Restarts returns the budget of the runtime, 0 when it has none or one that is not a number.
-func (r Runtime) Restarts() int {
+// RestartBudget returns the budget of the runtime, 0 when it has none or one that is not a number.
+func (r Runtime) RestartBudget() int {
 	budget, err := strconv.Atoi(r.Annotations[mpi.RestartsAnnotation])
 	if err != nil {
 		return 0

@@ -30,12 +30,12 @@ func TestKeyGoesWithEveryEnd(t *testing.T) {
 	taken := left()
 	taken.JobSet = &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Name: "demo", UID: "js1"}}
 	tooLarge := left()
-	tooLarge.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}
+	tooLarge.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "2"), nil)}}
 	impatient := left(restartedOnce, func(trainJob *trainer.TrainJob) {
 		trainJob.Status.Conditions[0].LastTransitionTime = metav1.NewTime(t0.Add(-30 * time.Second))
 	})
 	impatient.Runtime.Annotations = map[string]string{mpi.GangTimeoutAnnotation: "30s"}
-	impatient.Bounds = observe.Bounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
+	impatient.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "3"), resources("pods", "1"))}}
 	others := left(deadline(10))
 	others.Children[0].OwnerReferences = owned("other", "uid-other")
 	cases := map[string]struct {
@@ -53,7 +53,7 @@ func TestKeyGoesWithEveryEnd(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,12 +67,12 @@ func TestKeyGoesWithEveryEnd(t *testing.T) {
 	resumed.JobSet.Spec.Suspend = ptr.To(true)
 	resumed.Children = []metav1.PartialObjectMetadata{key}
 	for name, o := range map[string]observe.Observed{"a second pass": left(), "a restart": left(restartedOnce), "a resumption": resumed} {
-		decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+		decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := outline{Ours: true, End: "InvalidObject", Delete: []string{"Secret demo-mpi-ssh-auth s1"}}
-		if diff := cmp.Diff(want, outlineOf(o, *decision.Refused(invalid))); diff != "" {
+		if diff := cmp.Diff(want, outlineOf(o, *decision.EndIfRefused(invalid))); diff != "" {
 			t.Errorf("the API server refuses %s for good: -want, +got:\n%s", name, diff)
 		}
 	}

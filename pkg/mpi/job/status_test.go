@@ -25,11 +25,11 @@ import (
 // statusOf runs a whole pass.
 func statusOf(t *testing.T, o observe.Observed, applied error) trainer.TrainJobStatus {
 	t.Helper()
-	decision, err := decide.Decide(phase.Derive(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+	decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status.Compute(phase.Derive(o), decision, applied)
+	return status.ComputeStatus(phase.DeriveFacts(o), decision, applied)
 }
 
 // inShort writes conditions as `Type=Status/Reason`, in their order.
@@ -45,13 +45,13 @@ func TestStatusConditions(t *testing.T) {
 	launcher := podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready)
 	node0, node1 := podOf(mpi.NodeJob, 0, address("10.0.0.2"), ready), podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready)
 	allReady := withPods(started(trainJobOf()), launcher, node0, node1)
-	gate := func(o observe.Observed, g observe.Gate) observe.Observed {
+	gate := func(o observe.Observed, g observe.GateState) observe.Observed {
 		o.Gate = &g
 		return o
 	}
-	passed := observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
-	failed := observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Failures: []mpi.NodeFailure{{Name: "demo-node-0-1.demo", Error: "connection refused"}}}}
-	doubts := observe.Gate{Launcher: "launcher-0", Result: &mpi.GateResult{Waiting: true, Failures: failed.Result.Failures}}
+	passed := observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	failed := observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Failures: []mpi.NodeFailure{{Name: "demo-node-0-1.demo", Error: "connection refused"}}}}
+	doubts := observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Waiting: true, Failures: failed.Result.Failures}}
 	fresh := observe.Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
 	noRuntime := fresh
 	noRuntime.Runtime = nil
@@ -68,13 +68,13 @@ func TestStatusConditions(t *testing.T) {
 	thrownOut := withPods(started(trainJobOf()), launcher, node0, podOf(mpi.NodeJob, 1, died(t0, 137, "Error", ""), func(pod *corev1.Pod) {
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}}
 	}))
-	longUnreachable := gate(allReady, observe.Gate{Launcher: "launcher-0", Error: "connection timed out"})
+	longUnreachable := gate(allReady, observe.GateState{Launcher: "launcher-0", Error: "connection timed out"})
 	longUnreachable.Now = t0.Add(time.Minute)
 	launcherOver := gate(withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, died(t0, 7, "Error", "")), node0, node1), passed)
-	refusedTable := gate(allReady, observe.Gate{Launcher: "launcher-0", Error: "the table lacks a node", GaveUp: true})
+	refusedTable := gate(allReady, observe.GateState{Launcher: "launcher-0", Error: "the table lacks a node", GaveUp: true})
 	saidBefore := func(at time.Time) observe.Observed {
 		o := withPods(started(trainJobOf(hasCondition(job.Running, metav1.ConditionTrue, at))), launcher, node0, node1)
-		return gate(o, observe.Gate{Launcher: "launcher-0", Error: "connection timed out"})
+		return gate(o, observe.GateState{Launcher: "launcher-0", Error: "connection timed out"})
 	}
 	completing := gate(withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, address("10.0.0.1"), ready, func(pod *corev1.Pod) {
 		pod.Status.Conditions[0].Status = corev1.ConditionFalse
@@ -83,7 +83,7 @@ func TestStatusConditions(t *testing.T) {
 	undecided := jobSetHas(started(trainJobOf(hasCondition(job.Created, metav1.ConditionTrue, t0), hasCondition(job.PodsReady, metav1.ConditionTrue, t0))), jobset.JobSetFailed, t0)
 	saidAllReady := allReady
 	saidAllReady.TrainJob = trainJobOf(hasCondition(job.PodsReady, metav1.ConditionTrue, t0))
-	otherLauncher := gate(allReady, observe.Gate{Launcher: "an-earlier-launcher", Result: &mpi.GateResult{Passed: true}})
+	otherLauncher := gate(allReady, observe.GateState{Launcher: "an-earlier-launcher", Result: &mpi.GateResult{Passed: true}})
 
 	cases := map[string]struct {
 		reason  string
@@ -101,7 +101,7 @@ func TestStatusConditions(t *testing.T) {
 		"PodsRefused":   {"", warned, nil, []string{"PodsReady=False/PodsRefused", "Running=False/WaitingForPods", "Created=True/JobSetCreated"}},
 		"PodsReady":     {"", allReady, nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"ThrownOut":     {"a pod that has ended is ready, but not one that was thrown out: it is gone in a moment, and its reason with it", thrownOut, nil, []string{"PodsReady=False/Evicted", "Running=False/WaitingForNodes", "Created=True/JobSetCreated"}},
-		"Unreachable":   {"a launcher that just started is given time", gate(allReady, observe.Gate{Launcher: "launcher-0", Error: "connection refused"}), nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
+		"Unreachable":   {"a launcher that just started is given time", gate(allReady, observe.GateState{Launcher: "launcher-0", Error: "connection refused"}), nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"LongUnreach":   {"", longUnreachable, nil, []string{"Running=False/LauncherUnreachable", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"RefusedTable":  {"the controller will not try again", refusedTable, nil, []string{"Running=False/LauncherUnreachable", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"SaidBefore":    {"a new controller must not take back what an earlier one heard", saidBefore(t0.Add(-4 * time.Second)), nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},

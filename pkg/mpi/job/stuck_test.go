@@ -92,7 +92,7 @@ func TestStuck(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			decision, err := decide.Decide(phase.Derive(tc.o), nil)
+			decision, err := decide.Decide(phase.DeriveFacts(tc.o), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,8 +102,10 @@ func TestStuck(t *testing.T) {
 			}
 			if tc.end != "" {
 				told := tc.o
-				told.TrainJob = trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Status = status.Compute(phase.Derive(tc.o), decision, nil) })
-				after, err := decide.Decide(phase.Derive(told), nil)
+				told.TrainJob = trainJobOf(func(trainJob *trainer.TrainJob) {
+					trainJob.Status = status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil)
+				})
+				after, err := decide.Decide(phase.DeriveFacts(told), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -112,7 +114,7 @@ func TestStuck(t *testing.T) {
 					t.Errorf("%s: the JobSet goes once the end is told: -want, +got:\n%s", tc.reason, diff)
 				}
 			}
-			if tc.end != "" && !phase.Derive(tc.o).NeedsChildren() {
+			if tc.end != "" && !phase.DeriveFacts(tc.o).NeedsChildren() {
 				t.Errorf("%s: the key must be found to be deleted", tc.reason)
 			}
 		})
@@ -138,7 +140,7 @@ func TestRefusedForGood(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "demo-mpi-ssh-auth", UID: "s1"}}
-			final := decide.Decision{Ours: true, Create: []job.Object{key}}.Refused(tc.err)
+			final := decide.Decision{Ours: true, Create: []job.Object{key}}.EndIfRefused(tc.err)
 			if tc.want == "" {
 				if final != nil {
 					t.Errorf("may pass when it is tried again: %v", outlineOf(started(trainJobOf()), *final))

@@ -7,16 +7,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ManagedHere reports whether a TrainJob is for a TrainJob controller in this cluster (and not for MultiKueue), and is not being
+// IsManagedHere reports whether a TrainJob is for a TrainJob controller in this cluster (and not for MultiKueue), and is not being
 // deleted. Nothing is done about one that is not.
-func ManagedHere(trainJob *trainer.TrainJob) bool {
+func IsManagedHere(trainJob *trainer.TrainJob) bool {
 	const trainJobController = "trainer.kubeflow.org/trainjob-controller"
 	return ptr.Deref(trainJob.Spec.ManagedBy, trainJobController) == trainJobController && trainJob.DeletionTimestamp == nil
 }
 
-// Finished reports whether a TrainJob has a terminal condition.
-func Finished(trainJob *trainer.TrainJob) bool {
-	return HasEnd(trainJob.Status)
+// IsFinished reports whether a TrainJob has a terminal condition.
+func IsFinished(trainJob *trainer.TrainJob) bool {
+	return HasEndCondition(trainJob.Status)
 }
 
 // NamesTrainerRuntime reports whether a TrainJob names a runtime of the API group of Kubeflow Trainer. Trainer's own controller and webhook refuse
@@ -25,11 +25,11 @@ func NamesTrainerRuntime(ref trainer.RuntimeRef) bool {
 	return ptr.Deref(ref.APIGroup, trainer.GroupVersion.Group) == trainer.GroupVersion.Group
 }
 
-// HasEnd reports whether a status tells of an end.
-func HasEnd(status trainer.TrainJobStatus) bool { return EndOf(status) != nil }
+// HasEndCondition reports whether a status tells of an end.
+func HasEndCondition(status trainer.TrainJobStatus) bool { return EndCondition(status) != nil }
 
-// EndOf returns the condition that tells of the end, Complete or Failed, or nil.
-func EndOf(status trainer.TrainJobStatus) *metav1.Condition {
+// EndCondition returns the condition that tells of the end, Complete or Failed, or nil.
+func EndCondition(status trainer.TrainJobStatus) *metav1.Condition {
 	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
 		if c := apimeta.FindStatusCondition(status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
 			return c

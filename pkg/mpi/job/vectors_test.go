@@ -18,6 +18,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
@@ -44,20 +45,21 @@ type vectorObjects struct {
 }
 
 type vectorShown struct {
-	Phase    phase.Phase   `json:"phase"`
-	State    string        `json:"state"`
-	Executor view.Executor `json:"executor"`
-	Cause    *view.Cause   `json:"cause"`
-	Message  string        `json:"message"`
-	Queue    *view.Queue   `json:"queue"`
-	Columns  view.Columns  `json:"columns"`
+	Phase    phase.Phase      `json:"phase"`
+	State    string           `json:"state"`
+	Executor view.Executor    `json:"executor"`
+	Cause    *view.Cause      `json:"cause"`
+	Message  string           `json:"message"`
+	Queue    *view.Queue      `json:"queue"`
+	LogsURL  string           `json:"logsURL"`
+	Columns  view.ListColumns `json:"columns"`
 }
 
 // collected are the first state of each phase with each cause, while TestVectors runs.
 var collected map[string]vector
 
 func seen(v vectorObjects, now time.Time) view.Job {
-	return view.JobOf(view.Objects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
+	return view.JobOf(view.JobObjects{Now: now, TrainJob: v.TrainJob, Runtime: v.Runtime, JobSet: v.JobSet, Pods: v.Pods, PodsRead: true})
 }
 
 // shown compares what front ends show of a job that has come to rest with what the controller knows and says of it.
@@ -68,7 +70,7 @@ func (w *world) shown() {
 	if known := w.facts.State().Phase; j.Phase != known {
 		w.t.Errorf("the job is %s, and shown as %s: %v", known, j.Phase, inShort(status.ExecutorConditions(w.TrainJob)))
 	}
-	if shows := status.Published(status.ExecutorConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
+	if shows := status.PublishedConditions(status.ExecutorConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
 		if c := shows[0]; string(j.Cause.Reason) != c.Reason || j.Cause.Text != c.Message {
 			w.t.Errorf("the status says %s `%s`, and shown is %s `%s`", c.Reason, c.Message, j.Cause.Reason, j.Cause.Text)
 		}
@@ -94,16 +96,18 @@ func (w *world) collect() {
 	_, life, _ := strings.Cut(w.t.Name(), "/")
 	collected[key] = vector{
 		Name: fmt.Sprintf("%s %d", life, w.steps), Now: w.Now, In: objects,
-		Want: vectorShown{Phase: j.Phase, State: j.State, Executor: j.Executor, Cause: j.Cause, Message: j.Message, Queue: j.Queue, Columns: j.Columns(w.Now)},
+		Want: vectorShown{Phase: j.Phase, State: j.State, Executor: j.Executor, Cause: j.Cause, Message: j.Message, Queue: j.Queue, LogsURL: j.LogsURL, Columns: j.Columns(w.Now)},
 	}
 }
 
-// trimmedRuntime leaves of a runtime what says how large a world is.
+// trimmedRuntime leaves of a runtime what says how large a world is, and says where logs are kept.
 func trimmedRuntime(runtime *job.Runtime) *job.Runtime {
 	if runtime == nil {
 		return nil
 	}
-	trimmed := job.Runtime{Labels: runtime.Labels, Annotations: runtime.Annotations, Spec: *runtime.Spec.DeepCopy()}
+	annotations := map[string]string{mpi.LogsAnnotation: "https://logs.example.com/{namespace}?q=%22{job}%22&from={from}&to={to}"}
+	maps.Copy(annotations, runtime.Annotations)
+	trimmed := job.Runtime{Labels: runtime.Labels, Annotations: annotations, Spec: *runtime.Spec.DeepCopy()}
 	for i := range trimmed.Spec.Template.Spec.ReplicatedJobs {
 		trimPods(&trimmed.Spec.Template.Spec.ReplicatedJobs[i])
 	}

@@ -17,13 +17,13 @@ type cachedQuery struct {
 	why      metav1.StatusReason
 }
 
-func (q *cachedQuery) answered() bool { return q.failures == 0 }
+func (q *cachedQuery) wasAnswered() bool { return q.failures == 0 }
 
-// stale says that the last answer counts no more.
-func (q *cachedQuery) stale() bool { return q.failures >= keptPolls }
+// isStale says that the last answer counts no more.
+func (q *cachedQuery) isStale() bool { return q.failures >= keptPolls }
 
-// record notes an answer, or why there was none. News is a reason that is not that of the last time.
-func (q *cachedQuery) record(err error) (news bool) {
+// recordAnswer notes an answer, or why there was none. News is a reason that is not that of the last time.
+func (q *cachedQuery) recordAnswer(err error) (news bool) {
 	if err == nil {
 		*q = cachedQuery{}
 		return false
@@ -34,11 +34,13 @@ func (q *cachedQuery) record(err error) (news bool) {
 	return news
 }
 
-// missing reports whether the cluster has no such kind, or not any more, or no object of such a name.
-func missing(err error) bool { return apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err) }
+// isMissingKindOrObject reports whether the cluster has no such kind, or not any more, or no object of such a name.
+func isMissingKindOrObject(err error) bool {
+	return apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err)
+}
 
-// at returns the value of a key, a new one where there is none.
-func at[K comparable, V any](values map[K]*V, key K) *V {
+// getOrNew returns the value of a key, a new one where there is none.
+func getOrNew[K comparable, V any](values map[K]*V, key K) *V {
 	if values[key] == nil {
 		values[key] = new(V)
 	}

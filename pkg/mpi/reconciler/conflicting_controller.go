@@ -48,8 +48,8 @@ func (e *ConflictingControllerError) Error() string {
 		"remove it, or run this one with --mode companion (`executor: KubeflowTrainer` in the Cluster spec)", e.Holder, trainerLease, e.Namespace)
 }
 
-// again is when to look again: as soon as the lease may have run out, which it does after a Trainer that was killed.
-func (e *ConflictingControllerError) again() time.Duration {
+// nextCheck is when to look again: as soon as the lease may have run out, which it does after a Trainer that was killed.
+func (e *ConflictingControllerError) nextCheck() time.Duration {
 	const margin = time.Second
 	return min(leaseCheckInterval, max(0, e.Left)+margin)
 }
@@ -57,7 +57,7 @@ func (e *ConflictingControllerError) again() time.Duration {
 // trainerLeaseWatcher stops an executor when Kubeflow Trainer comes.
 type trainerLeaseWatcher struct {
 	live  client.Reader
-	clock *clock
+	clock *serverClock
 	// believed are the namespaces whose lease is Trainer's. Whoever may edit any other could stop the executor for everybody.
 	believed []string
 	// warned are the other namespaces in which somebody keeps a lease of that name.
@@ -66,7 +66,7 @@ type trainerLeaseWatcher struct {
 	renewed map[string]time.Time
 }
 
-func newTrainerLeaseWatcher(live client.Reader, clock *clock, believed []string) *trainerLeaseWatcher {
+func newTrainerLeaseWatcher(live client.Reader, clock *serverClock, believed []string) *trainerLeaseWatcher {
 	return &trainerLeaseWatcher{live: live, clock: clock, believed: believed, warned: map[string]bool{}, renewed: map[string]time.Time{}}
 }
 
@@ -74,7 +74,7 @@ func newTrainerLeaseWatcher(live client.Reader, clock *clock, believed []string)
 func (s *trainerLeaseWatcher) Start(ctx context.Context) error {
 	for ticker := time.NewTicker(leaseCheckInterval); ; {
 		var foreign *ConflictingControllerError
-		if err := s.check(ctx); errors.As(err, &foreign) {
+		if err := s.checkLeases(ctx); errors.As(err, &foreign) {
 			return err
 		}
 		select {
@@ -89,9 +89,9 @@ func (s *trainerLeaseWatcher) Start(ctx context.Context) error {
 // NeedLeaderElection makes it run in standbys too.
 func (s *trainerLeaseWatcher) NeedLeaderElection() bool { return false }
 
-// check returns a ConflictingControllerError while somebody keeps Trainer's lease, and another error when the API server does not answer. What
+// checkLeases returns a ConflictingControllerError while somebody keeps Trainer's lease, and another error when the API server does not answer. What
 // may not be read is no reason to stop: JobSets that somebody else makes are seen later.
-func (s *trainerLeaseWatcher) check(ctx context.Context) error {
+func (s *trainerLeaseWatcher) checkLeases(ctx context.Context) error {
 	var leases coordinationv1.LeaseList
 	switch err := s.live.List(ctx, &leases, client.MatchingFields{"metadata.name": trainerLease}); {
 	case apierrors.IsForbidden(err):
@@ -101,7 +101,7 @@ func (s *trainerLeaseWatcher) check(ctx context.Context) error {
 		return fmt.Errorf("look for Kubeflow Trainer: %w", err)
 	}
 	for _, lease := range leases.Items {
-		foreign := s.kept(lease)
+		foreign := s.errorIfHeld(lease)
 		switch {
 		case foreign == nil:
 		case slices.Contains(s.believed, lease.Namespace):
@@ -115,9 +115,9 @@ func (s *trainerLeaseWatcher) check(ctx context.Context) error {
 	return nil
 }
 
-// kept returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
-func (s *trainerLeaseWatcher) kept(lease coordinationv1.Lease) error {
-	holder, left := heldBy(lease, s.clock.now())
+// errorIfHeld returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
+func (s *trainerLeaseWatcher) errorIfHeld(lease coordinationv1.Lease) error {
+	holder, left := holderOfLease(lease, s.clock.now())
 	if holder == "" {
 		return nil
 	}
@@ -129,9 +129,9 @@ func (s *trainerLeaseWatcher) kept(lease coordinationv1.Lease) error {
 	return nil
 }
 
-// heldBy returns who holds a lease, and for how long after now by the time that the holder wrote; the empty string for a
+// holderOfLease returns who holds a lease, and for how long after now by the time that the holder wrote; the empty string for a
 // lease that was given back. What has run out is nobody's, as for client-go's leader election.
-func heldBy(lease coordinationv1.Lease, now time.Time) (holder string, left time.Duration) {
+func holderOfLease(lease coordinationv1.Lease, now time.Time) (holder string, left time.Duration) {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
 		return "", 0
@@ -140,15 +140,15 @@ func heldBy(lease coordinationv1.Lease, now time.Time) (holder string, left time
 	return *spec.HolderIdentity, end.Sub(now)
 }
 
-// podEvent tells people that look at the controller's pod why it does nothing.
-type podEvent struct {
+// conflictEvent tells people that look at the controller's pod why it does nothing.
+type conflictEvent struct {
 	events              eventSink
 	namespace, identity string
 	// posted is the note of the last event: the same one is not sent again.
 	posted string
 }
 
-func (n *podEvent) post(ctx context.Context, why *ConflictingControllerError) {
+func (n *conflictEvent) postOnce(ctx context.Context, why *ConflictingControllerError) {
 	if why.Error() == n.posted {
 		return
 	}

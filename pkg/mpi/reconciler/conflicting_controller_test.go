@@ -13,7 +13,7 @@ import (
 )
 
 func watchful(now time.Time) *trainerLeaseWatcher {
-	return newTrainerLeaseWatcher(nil, newClock(func() time.Time { return now }), nil)
+	return newTrainerLeaseWatcher(nil, newServerClock(func() time.Time { return now }), nil)
 }
 
 func TestKept(t *testing.T) {
@@ -38,7 +38,7 @@ func TestKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := ""
 			var foreign *ConflictingControllerError
-			if errors.As(watchful(now).kept(tc.lease), &foreign) {
+			if errors.As(watchful(now).errorIfHeld(tc.lease), &foreign) {
 				got = foreign.Holder
 			}
 			if got != tc.want {
@@ -55,14 +55,14 @@ func TestKeptByAClockBehind(t *testing.T) {
 	lease := coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: ptr.To("trainer-0"), LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(now.Add(-time.Minute))),
 	}}
-	if err := s.kept(lease); err != nil {
+	if err := s.errorIfHeld(lease); err != nil {
 		t.Errorf("at first it looks like one that was left behind: %v", err)
 	}
-	if err := s.kept(lease); err != nil {
+	if err := s.errorIfHeld(lease); err != nil {
 		t.Errorf("and stays so: %v", err)
 	}
 	lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(now.Add(-30 * time.Second)))
-	if err := s.kept(lease); err == nil {
+	if err := s.errorIfHeld(lease); err == nil {
 		t.Error("it was renewed, so somebody keeps it")
 	}
 }
@@ -79,9 +79,9 @@ func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
 		}
 		live := fake.NewClientBuilder().WithObjects(lease).
 			WithIndex(lease, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).Build()
-		s := newTrainerLeaseWatcher(live, newClock(func() time.Time { return now }), TrainerNamespaces())
+		s := newTrainerLeaseWatcher(live, newServerClock(func() time.Time { return now }), TrainerNamespaces())
 		var foreign *ConflictingControllerError
-		if got := errors.As(s.check(t.Context()), &foreign); got != want {
+		if got := errors.As(s.checkLeases(t.Context()), &foreign); got != want {
 			t.Errorf("a lease in namespace %s stops the executor: %v, want %v", namespace, got, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
 // A controller that waits for Trainer looks again when the lease may have run out, and every 30 s at the latest.
 func TestForeignAgain(t *testing.T) {
 	for left, want := range map[time.Duration]time.Duration{4 * time.Second: 5 * time.Second, time.Hour: leaseCheckInterval, -time.Second: time.Second} {
-		if got := (&ConflictingControllerError{Left: left}).again(); got != want {
+		if got := (&ConflictingControllerError{Left: left}).nextCheck(); got != want {
 			t.Errorf("%s left: want %s, got %s", left, want, got)
 		}
 	}

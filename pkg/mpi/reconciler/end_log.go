@@ -15,21 +15,21 @@ import (
 
 // logEnd writes what became of a job into the log, once, when it has been told that it is over. Whoever collects logs keeps the history of jobs
 // by it: TrainJobs are deleted (docs/decisions/2026-11-24-history-of-jobs.md).
-func (r *Reconciler) logEnd(ctx context.Context, f *phase.Facts, said report, changes []metav1.Condition) {
-	if slices.ContainsFunc(changes, func(c metav1.Condition) bool { return over(f.TrainJob, c) }) {
+func (r *Reconciler) logEnd(ctx context.Context, f *phase.Facts, said jobReport, changes []metav1.Condition) {
+	if slices.ContainsFunc(changes, func(c metav1.Condition) bool { return isEndOfJob(f.TrainJob, c) }) {
 		ctrl.LoggerFrom(ctx).Info("the job is over", "job", endRecord(f, said, r.mode))
 	}
 }
 
 // endRecord is a job as `kubectl mpi get -o json` shows it, without its pods: a line of the log must not grow with them.
-func endRecord(f *phase.Facts, said report, mode Mode) view.Job {
+func endRecord(f *phase.Facts, said jobReport, mode Mode) view.Job {
 	trainJob := f.TrainJob.DeepCopy()
 	trainJob.Status = said.status
 	metav1.SetMetaDataAnnotation(&trainJob.ObjectMeta, status.RecordAnnotation, said.record)
 	if mode == Executor {
 		metav1.SetMetaDataLabel(&trainJob.ObjectMeta, mpi.TrainJobLabel, trainJob.Name)
 	}
-	j := view.JobOf(view.Objects{Now: f.Now, TrainJob: trainJob, Runtime: f.Runtime, JobSet: f.JobSet, Pods: f.Pods, PodsRead: true})
+	j := view.JobOf(view.JobObjects{Now: f.Now, TrainJob: trainJob, Runtime: f.Runtime, JobSet: f.JobSet, Pods: f.Pods, PodsRead: true})
 	j.Launcher, j.Nodes, j.Unknown = nil, nil, nil
 	return j
 }

@@ -38,7 +38,7 @@ type eventSink struct {
 }
 
 func (s eventSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	_, err := s.events.Events(event.Namespace).Create(ctx, timed(event), metav1.CreateOptions{FieldManager: FieldOwner})
+	_, err := s.events.Events(event.Namespace).Create(ctx, coreEventOf(event), metav1.CreateOptions{FieldManager: FieldOwner})
 	return event, err
 }
 
@@ -53,8 +53,8 @@ func (s eventSink) Patch(context.Context, *eventsv1.Event, []byte) (*eventsv1.Ev
 	return nil, apierrors.NewMethodNotSupported(corev1.Resource("events"), "patch")
 }
 
-// timed is an event as the older API has it, with its time in both forms.
-func timed(event *eventsv1.Event) *corev1.Event {
+// coreEventOf is an event as the older API has it, with its time in both forms.
+func coreEventOf(event *eventsv1.Event) *corev1.Event {
 	at := metav1.NewTime(event.EventTime.Time)
 	return &corev1.Event{
 		ObjectMeta:     event.ObjectMeta,

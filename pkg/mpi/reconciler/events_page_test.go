@@ -19,7 +19,7 @@ import (
 )
 
 // TestEveryEventIsDocumented compares the table of events in docs/observability.md with what the code can send: reasons of
-// conditions as announce words them, and those of warnOnce and notice. Reasons of failures have a page each, which package
+// conditions as sendEvents words them, and those of warnOnce and notice. Reasons of failures have a page each, which package
 // diagnose makes.
 func TestEveryEventIsDocumented(t *testing.T) {
 	want := map[string]bool{}

@@ -59,7 +59,7 @@ type hostTablePusher struct {
 type launcherSession struct {
 	target decide.HostTablePush
 	cancel context.CancelFunc
-	gate   observe.Gate
+	gate   observe.GateState
 	// key is that of the job, nil until it was read, and stale says that one of an earlier job was there; doubted says that the
 	// launcher's doubts were reported. Only hold touches them.
 	key     *identity.Key
@@ -67,8 +67,8 @@ type launcherSession struct {
 	doubted bool
 }
 
-// covers reports whether the launcher knows what there is to tell. That its nodes are up matters only while it waits for them.
-func (m *launcherSession) covers(with decide.HostTablePush) bool {
+// knowsTable reports whether the launcher knows what there is to tell. That its nodes are up matters only while it waits for them.
+func (m *launcherSession) knowsTable(with decide.HostTablePush) bool {
 	same := m.target.Launcher == with.Launcher && reflect.DeepEqual(m.target.Table.Hosts, with.Table.Hosts)
 	over := m.gate.Result != nil && !m.gate.Result.Waiting || m.gate.GaveUp
 	return same && (over || m.target.Table.Up || !with.Table.Up)
@@ -96,12 +96,12 @@ func (p *hostTablePusher) Start(ctx context.Context) error {
 	return nil
 }
 
-// ensure begins a session unless it is already under way. Nil ends it; its answer stays until forget.
-func (p *hostTablePusher) ensure(ctx context.Context, name client.ObjectKey, with *decide.HostTablePush) {
+// ensureSession begins a session unless it is already under way. Nil ends it; its answer stays until forget.
+func (p *hostTablePusher) ensureSession(ctx context.Context, name client.ObjectKey, with *decide.HostTablePush) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	current := p.sessions[name]
-	if current != nil && with != nil && current.covers(*with) {
+	if current != nil && with != nil && current.knowsTable(*with) {
 		return
 	}
 	if current != nil {
@@ -112,15 +112,15 @@ func (p *hostTablePusher) ensure(ctx context.Context, name client.ObjectKey, wit
 	}
 	// The session outlives the pass that begins it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	m := &launcherSession{target: *with, cancel: cancel, gate: observe.Gate{Launcher: with.Launcher}}
+	m := &launcherSession{target: *with, cancel: cancel, gate: observe.GateState{Launcher: with.Launcher}}
 	if current != nil && current.target.Launcher == with.Launcher {
 		m.gate.Error = current.gate.Error // still true, until the next attempt
 	}
 	p.sessions[name] = m
-	p.running.Go(func() { p.run(ctx, name, m) })
+	p.running.Go(func() { p.pushUntilAnswered(ctx, name, m) })
 }
 
-func (p *hostTablePusher) forget(name client.ObjectKey) {
+func (p *hostTablePusher) forgetSession(name client.ObjectKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.sessions[name]; m != nil {
@@ -129,8 +129,8 @@ func (p *hostTablePusher) forget(name client.ObjectKey) {
 	}
 }
 
-// gate returns what the launcher said, or nil while it said nothing.
-func (p *hostTablePusher) gate(name client.ObjectKey) *observe.Gate {
+// gateOf returns what the launcher said, or nil while it said nothing.
+func (p *hostTablePusher) gateOf(name client.ObjectKey) *observe.GateState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.sessions[name]
@@ -141,36 +141,36 @@ func (p *hostTablePusher) gate(name client.ObjectKey) *observe.Gate {
 	return &gate
 }
 
-// run pushes the table until the launcher answers.
-func (p *hostTablePusher) run(ctx context.Context, name client.ObjectKey, m *launcherSession) {
+// pushUntilAnswered pushes the table until the launcher answers.
+func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.ObjectKey, m *launcherSession) {
 	defer m.cancel()
 	begin, complained, again := time.Now(), time.Now(), complainAfter
 	for ctx.Err() == nil {
-		result, err := p.push(ctx, name, m)
+		result, err := p.pushOnce(ctx, name, m)
 		switch {
 		case err == nil && result.Waiting && len(result.Failures) == 0:
 			complained, again = time.Now(), complainAfter // it is there
-			sleep(ctx, askAgain)
+			sleepFor(ctx, askAgain)
 		case err == nil && result.Waiting:
-			p.doubt(ctx, name, m, result)
+			p.reportDoubts(ctx, name, m, result)
 		case err == nil:
-			p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+			p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &result})
 			return
-		case isFinal(err):
-			p.complain(ctx, name, m, err, true)
+		case isFinalPushFailure(err):
+			p.reportFailure(ctx, name, m, err, true)
 			return
 		case time.Since(complained) > again:
 			complained, again = time.Now(), min(2*again, complainLast)
-			p.complain(ctx, name, m, err, false)
+			p.reportFailure(ctx, name, m, err, false)
 		}
-		pause(ctx, time.Since(begin))
+		pauseBeforeRetry(ctx, time.Since(begin))
 	}
 }
 
-// push hands the table over once. The key is read before the first time, as often as that takes.
-func (p *hostTablePusher) push(ctx context.Context, name client.ObjectKey, m *launcherSession) (mpi.GateResult, error) {
+// pushOnce hands the table over once. The key is read before the first time, as often as that takes.
+func (p *hostTablePusher) pushOnce(ctx context.Context, name client.ObjectKey, m *launcherSession) (mpi.GateResult, error) {
 	if m.key == nil {
-		key, err := p.key(ctx, name, m.target.TrainJob)
+		key, err := p.readKey(ctx, name, m.target.TrainJob)
 		m.stale = m.stale || errors.Is(err, errStaleKey)
 		if m.stale && apierrors.IsNotFound(err) {
 			err = errStaleKey // gone now, and the new one comes
@@ -180,35 +180,35 @@ func (p *hostTablePusher) push(ctx context.Context, name client.ObjectKey, m *la
 		}
 		m.key = &key
 	}
-	return agent.Push(ctx, p.dial, *m.key, m.target.Table)
+	return agent.PushHostTable(ctx, p.dial, *m.key, m.target.Table)
 }
 
-// isFinal reports whether no second try helps: the launcher refuses, or there is no key, or none that can be used.
-func isFinal(err error) bool {
+// isFinalPushFailure reports whether no second try helps: the launcher refuses, or there is no key, or none that can be used.
+func isFinalPushFailure(err error) bool {
 	var refused *agent.RefusedError
 	var useless uselessKeyError
 	return errors.As(err, &refused) || errors.As(err, &useless) || apierrors.IsNotFound(err)
 }
 
-// doubt reports what the launcher thinks is in the way, once: how the gate ends says it again, and of all nodes.
-func (p *hostTablePusher) doubt(ctx context.Context, name client.ObjectKey, m *launcherSession, result mpi.GateResult) {
+// reportDoubts reports what the launcher thinks is in the way, once: how the gate ends says it again, and of all nodes.
+func (p *hostTablePusher) reportDoubts(ctx context.Context, name client.ObjectKey, m *launcherSession, result mpi.GateResult) {
 	if !m.doubted {
 		m.doubted = true
-		p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Result: &result})
+		p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &result})
 	}
-	sleep(ctx, askAgain)
+	sleepFor(ctx, askAgain)
 }
 
-// complain reports what went wrong; whether a user gets to see it is decided by the state of the launcher.
-func (p *hostTablePusher) complain(ctx context.Context, name client.ObjectKey, m *launcherSession, err error, gaveUp bool) {
+// reportFailure reports what went wrong; whether a user gets to see it is decided by the state of the launcher.
+func (p *hostTablePusher) reportFailure(ctx context.Context, name client.ObjectKey, m *launcherSession, err error, gaveUp bool) {
 	if ctx.Err() != nil {
 		return
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("launcher out of reach", "reason", err.Error(), "gaveUp", gaveUp)
-	p.storeGate(ctx, name, m, observe.Gate{Launcher: m.target.Launcher, Error: reason(err), GaveUp: gaveUp})
+	p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Error: describePushFailure(err), GaveUp: gaveUp})
 }
 
-func reason(err error) string {
+func describePushFailure(err error) string {
 	var failure *agent.Failure
 	if errors.As(err, &failure) {
 		return fmt.Sprintf("%s; %s", failure, failure.Cause.Remedy())
@@ -216,7 +216,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (p *hostTablePusher) storeGate(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.Gate) {
+func (p *hostTablePusher) storeGate(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.GateState) {
 	p.mu.Lock()
 	m.gate = gate
 	p.mu.Unlock()
@@ -228,8 +228,8 @@ func (p *hostTablePusher) storeGate(ctx context.Context, name client.ObjectKey, 
 	}
 }
 
-// key reads the private key of the job. It is kept nowhere else than in the session.
-func (p *hostTablePusher) key(ctx context.Context, name client.ObjectKey, trainJob types.UID) (identity.Key, error) {
+// readKey reads the private key of the job. It is kept nowhere else than in the session.
+func (p *hostTablePusher) readKey(ctx context.Context, name client.ObjectKey, trainJob types.UID) (identity.Key, error) {
 	var secret corev1.Secret
 	secretName := client.ObjectKey{Namespace: name.Namespace, Name: mpi.SSHAuthSecretName(name.Name)}
 	if err := p.live.Get(ctx, secretName, &secret); err != nil {
@@ -242,7 +242,7 @@ func (p *hostTablePusher) key(ctx context.Context, name client.ObjectKey, trainJ
 	case owner.UID != trainJob:
 		return identity.Key{}, errStaleKey
 	}
-	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	if err != nil {
 		return identity.Key{}, uselessKeyError{err}
 	}
@@ -261,11 +261,11 @@ var errStaleKey = errors.New("the key under the name of the job belongs to an ea
 // uselessKeyError says why a key that is there is none, or none to use.
 type uselessKeyError struct{ error }
 
-func pause(ctx context.Context, since time.Duration) {
-	sleep(ctx, min(max(since/pauseShare, firstTry), lastTry))
+func pauseBeforeRetry(ctx context.Context, since time.Duration) {
+	sleepFor(ctx, min(max(since/pauseShare, firstTry), lastTry))
 }
 
-func sleep(ctx context.Context, d time.Duration) {
+func sleepFor(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():

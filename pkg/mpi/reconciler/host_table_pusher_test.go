@@ -58,7 +58,7 @@ func secretOf(t *testing.T, draw byte) *corev1.Secret {
 // launcher is a real server with the key of the job. It answers with answer.
 func launcher(t *testing.T, secret *corev1.Secret, answer server.Subsystem) (address string) {
 	t.Helper()
-	key, err := identity.Parse(secret.Data[mpi.PrivateKeyKey])
+	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,25 +117,25 @@ func TestRendezvousHandsOverTheTable(t *testing.T) {
 		return mpi.GateResult{Passed: true, Seconds: 0.25}, json.Unmarshal(request, &got)
 	})
 	r := newPusher(t, secret, address, 3)
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	changed := <-r.changed
 	if got := client.ObjectKeyFromObject(changed.Object); got != name {
 		t.Errorf("want news about %v, got %v", name, got)
 	}
-	want := &observe.Gate{Launcher: "pod-1", Result: &mpi.GateResult{Passed: true, Seconds: 0.25}}
-	if diff := cmp.Diff(want, r.gate(name)); diff != "" {
+	want := &observe.GateState{Launcher: "pod-1", Result: &mpi.GateResult{Passed: true, Seconds: 0.25}}
+	if diff := cmp.Diff(want, r.gateOf(name)); diff != "" {
 		t.Errorf("the launcher's answer: -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(tableOf("pod-1").Table, got); diff != "" {
 		t.Errorf("the launcher's table: -want, +got:\n%s", diff)
 	}
 
-	r.ensure(t.Context(), name, nil)
-	if r.gate(name) == nil {
+	r.ensureSession(t.Context(), name, nil)
+	if r.gateOf(name) == nil {
 		t.Error("the answer stays when the launcher is over, or the status would flap before the JobSet ends")
 	}
-	r.forget(name)
-	if r.gate(name) != nil {
+	r.forgetSession(name)
+	if r.gateOf(name) != nil {
 		t.Error("nothing is kept about a job that is gone")
 	}
 }
@@ -149,12 +149,12 @@ func TestRendezvousBeginsAnewWithAnotherLauncher(t *testing.T) {
 	})
 	r := newPusher(t, secret, address, 0)
 	for range 3 {
-		r.ensure(t.Context(), name, tableOf("pod-1"))
+		r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	}
 	<-r.changed
-	r.ensure(t.Context(), name, tableOf("pod-2"))
+	r.ensureSession(t.Context(), name, tableOf("pod-2"))
 	<-r.changed
-	if got := r.gate(name); got.Launcher != "pod-2" {
+	if got := r.gateOf(name); got.Launcher != "pod-2" {
 		t.Errorf("want the answer of the second launcher, got %+v", got)
 	}
 	if len(pushes) != 2 {
@@ -172,9 +172,9 @@ func TestRendezvousEndsWhileTheLauncherIsSilent(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-asked
-	r.forget(name)
+	r.forgetSession(name)
 	<-ended
 }
 
@@ -184,9 +184,9 @@ func TestRendezvousReportsARefusal(t *testing.T) {
 		return nil, errors.New("the table lacks demo-node-0-1")
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	got := r.gate(name)
+	got := r.gateOf(name)
 	if got == nil || got.Result != nil || !got.GaveUp || !bytes.Contains([]byte(got.Error), []byte("the table lacks demo-node-0-1")) {
 		t.Errorf("want the launcher's words, got %+v", got)
 	}
@@ -202,9 +202,9 @@ func TestRendezvousReadsTheKeyAgain(t *testing.T) {
 	failures <- apierrors.NewServiceUnavailable("away")
 	failures <- apierrors.NewForbidden(corev1.Resource("secrets"), "demo", errors.New("the binding comes in a moment"))
 	r.live = secrets{secret: secret, errors: failures}
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	if got := r.gate(name); got.Result == nil || !got.Result.Passed {
+	if got := r.gateOf(name); got.Result == nil || !got.Result.Passed {
 		t.Errorf("the key was there, got %+v", got)
 	}
 }
@@ -230,9 +230,9 @@ func TestRendezvousEndsWithoutAKey(t *testing.T) {
 	} {
 		r := newPusher(t, broken, "", 0)
 		r.live = tc.live
-		r.ensure(t.Context(), name, tableOf("pod-1"))
+		r.ensureSession(t.Context(), name, tableOf("pod-1"))
 		<-r.changed
-		if got := r.gate(name); !got.GaveUp || !strings.Contains(got.Error, tc.reason) {
+		if got := r.gateOf(name); !got.GaveUp || !strings.Contains(got.Error, tc.reason) {
 			t.Errorf("%s: no second try helps, want %q, got %+v", what, tc.reason, got)
 		}
 	}
@@ -260,9 +260,9 @@ func TestRendezvousUsesNoKeyOfAnotherTrainJob(t *testing.T) {
 	address := launcher(t, own, func(context.Context, []byte) (any, error) { return mpi.GateResult{Passed: true}, nil })
 	r := newPusher(t, own, address, 0)
 	r.live = &replaced{reads: []secrets{{secret: known}, {errors: gone}, {secret: own}}}
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	if got := r.gate(name); got.Result == nil || !got.Result.Passed {
+	if got := r.gateOf(name); got.Result == nil || !got.Result.Passed {
 		t.Errorf("the key of the job was there in the end, got %+v", got)
 	}
 }
@@ -272,10 +272,10 @@ func TestRendezvousOutlivesThePassThatBeganIt(t *testing.T) {
 	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return mpi.GateResult{Passed: true}, nil })
 	r := newPusher(t, secret, address, 2)
 	pass, over := context.WithCancel(t.Context())
-	r.ensure(pass, name, tableOf("pod-1"))
+	r.ensureSession(pass, name, tableOf("pod-1"))
 	over()
 	<-r.changed
-	if r.gate(name).Result == nil {
+	if r.gateOf(name).Result == nil {
 		t.Error("the session ended with the pass")
 	}
 }
@@ -288,7 +288,7 @@ func TestRendezvousMeetsNobodyAfterTheEnd(t *testing.T) {
 	if err := r.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	if len(r.sessions) != 0 {
 		t.Error("a session began after the manager had ended")
 	}
@@ -307,14 +307,14 @@ func TestRendezvousPassesOnDoubtsAndThenTheEnd(t *testing.T) {
 	answers <- doubts
 	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return <-answers, nil })
 	r := newPusher(t, secret, address, 0)
-	r.ensure(t.Context(), name, upTableOf("pod-1"))
+	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
 	<-r.changed
-	if diff := cmp.Diff(&observe.Gate{Launcher: "pod-1", Result: &doubts}, r.gate(name)); diff != "" {
+	if diff := cmp.Diff(&observe.GateState{Launcher: "pod-1", Result: &doubts}, r.gateOf(name)); diff != "" {
 		t.Errorf("the launcher's doubts: -want, +got:\n%s", diff)
 	}
 	answers <- mpi.GateResult{Passed: true}
 	<-r.changed
-	if got := r.gate(name); !got.Result.Passed {
+	if got := r.gateOf(name); !got.Result.Passed {
 		t.Errorf("the gate passed after all, got %+v", got)
 	}
 }
@@ -327,9 +327,9 @@ func TestRendezvousAsksALauncherThatStillWaitsAgain(t *testing.T) {
 	answers <- mpi.GateResult{Passed: true}
 	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return <-answers, nil })
 	r := newPusher(t, secret, address, 0)
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	if got := r.gate(name); !got.Result.Passed {
+	if got := r.gateOf(name); !got.Result.Passed {
 		t.Errorf("the first word about the gate must be that it passed, got %+v", got)
 	}
 }
@@ -341,7 +341,7 @@ func TestRendezvousTakesNoLargeAnswer(t *testing.T) {
 		return mpi.GateResult{Failures: []mpi.NodeFailure{{Error: strings.Repeat("x", 4<<20)}}}, nil
 	})
 	r := newPusher(t, secret, address, 0)
-	_, err := r.push(t.Context(), name, &launcherSession{target: *tableOf("pod-1")})
+	_, err := r.pushOnce(t.Context(), name, &launcherSession{target: *tableOf("pod-1")})
 	if err == nil || !strings.Contains(err.Error(), "larger than 64 KiB") || len(err.Error()) > 1000 {
 		t.Errorf("got %v", err)
 	}
@@ -364,19 +364,19 @@ func TestRendezvousTellsAWaitingLauncherThatItsNodesAreUp(t *testing.T) {
 		return mpi.GateResult{Passed: true}, nil
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	if up := <-ups; up {
 		t.Error("the nodes were not up yet")
 	}
-	r.ensure(t.Context(), name, upTableOf("pod-1"))
+	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
 	if up := <-ups; !up {
 		t.Error("the launcher must hear that the nodes are up")
 	}
 	<-r.changed
 	for _, with := range []*decide.HostTablePush{tableOf("pod-1"), upTableOf("pod-1")} {
-		r.ensure(t.Context(), name, with)
+		r.ensureSession(t.Context(), name, with)
 	}
-	if got := r.gate(name); len(ups) != 0 || got == nil || !got.Result.Passed {
+	if got := r.gateOf(name); len(ups) != 0 || got == nil || !got.Result.Passed {
 		t.Errorf("a launcher that has passed is left alone: %d pushes, %+v", len(ups), got)
 	}
 }
@@ -389,10 +389,10 @@ func TestRendezvousTellsNobodyThatHasPassedThatItsNodesAreUp(t *testing.T) {
 		return mpi.GateResult{Passed: true}, nil
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensure(t.Context(), name, tableOf("pod-1"))
+	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	r.ensure(t.Context(), name, upTableOf("pod-1"))
-	if got := r.gate(name); got == nil || !got.Result.Passed || len(pushes) != 1 {
+	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
+	if got := r.gateOf(name); got == nil || !got.Result.Passed || len(pushes) != 1 {
 		t.Errorf("%+v after %d pushes", got, len(pushes))
 	}
 }

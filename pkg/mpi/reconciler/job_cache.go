@@ -16,7 +16,7 @@ type jobCache struct {
 	jobs map[client.ObjectKey]observe.History
 	// news is since when a job has something to tell that may wait, by how long it may: counts of Jobs are old when pods become
 	// ready, and must not hurry the news of that.
-	news map[client.ObjectKey]map[time.Duration]news
+	news map[client.ObjectKey]map[time.Duration]pendingNews
 	// written is the version of a TrainJob after our last write of its status.
 	written map[client.ObjectKey]string
 	// warnings are what was read last for a job.
@@ -25,15 +25,15 @@ type jobCache struct {
 	said map[client.ObjectKey]map[string]string
 }
 
-// news is since when there is something to tell that may wait, and its version, empty where the first counts for the later ones too.
-type news struct {
+// pendingNews is since when there is something to tell that may wait, and its version, empty where the first counts for the later ones too.
+type pendingNews struct {
 	since   time.Time
 	version string
 }
 
 func newJobCache() *jobCache {
 	return &jobCache{
-		jobs: map[client.ObjectKey]observe.History{}, news: map[client.ObjectKey]map[time.Duration]news{}, written: map[client.ObjectKey]string{},
+		jobs: map[client.ObjectKey]observe.History{}, news: map[client.ObjectKey]map[time.Duration]pendingNews{}, written: map[client.ObjectKey]string{},
 		warnings: map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
 	}
 }
@@ -65,23 +65,23 @@ func (c *jobCache) isNew(name client.ObjectKey, topic, version string) bool {
 	return true
 }
 
-// wrote remembers the version that our write made.
-func (c *jobCache) wrote(name client.ObjectKey, version string) {
+// noteWritten remembers the version that our write made.
+func (c *jobCache) noteWritten(name client.ObjectKey, version string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.written[name] = version
 }
 
-// wroteLast reports whether a version is what our last write made.
-func (c *jobCache) wroteLast(name client.ObjectKey, version string) bool {
+// isOwnVersion reports whether a version is what our last write made.
+func (c *jobCache) isOwnVersion(name client.ObjectKey, version string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.written[name] == version
 }
 
-// behind reports whether a version that the cache gives is older than what this process wrote. A job that has just been called
+// isBehind reports whether a version that the cache gives is older than what this process wrote. A job that has just been called
 // failed, and whose JobSet is gone, would be made again otherwise.
-func (c *jobCache) behind(name client.ObjectKey, version string) bool {
+func (c *jobCache) isBehind(name client.ObjectKey, version string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	written, known := c.written[name]
@@ -96,17 +96,17 @@ func (c *jobCache) behind(name client.ObjectKey, version string) bool {
 	return true
 }
 
-// debounce returns how long news of a job may still wait for more, 0 when its time has come. The limit is how long such news may wait
+// debounceFor returns how long news of a job may still wait for more, 0 when its time has come. The limit is how long such news may wait
 // in all, since its version came.
-func (c *jobCache) debounce(name client.ObjectKey, now time.Time, limit time.Duration, version string) time.Duration {
+func (c *jobCache) debounceFor(name client.ObjectKey, now time.Time, limit time.Duration, version string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.news[name] == nil {
-		c.news[name] = map[time.Duration]news{}
+		c.news[name] = map[time.Duration]pendingNews{}
 	}
 	waiting, known := c.news[name][limit]
 	if !known || waiting.version != version {
-		c.news[name][limit] = news{now, version}
+		c.news[name][limit] = pendingNews{now, version}
 		return limit
 	}
 	return max(0, limit-now.Sub(waiting.since))
@@ -119,23 +119,23 @@ func (c *jobCache) dropPending(name client.ObjectKey) {
 	delete(c.news, name)
 }
 
-// remember lets an observation know since when its facts hold.
-func (c *jobCache) remember(name client.ObjectKey, o *observe.Observed) {
+// rememberFacts lets an observation know since when its facts hold.
+func (c *jobCache) rememberFacts(name client.ObjectKey, o *observe.Observed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o.Remember(c.jobs[name])
+	o.RememberSince(c.jobs[name])
 	c.jobs[name] = o.History
 }
 
-// finish forgets what the job of a TrainJob that has ended was like. The counts of its child Jobs may still be news.
-func (c *jobCache) finish(name client.ObjectKey) {
+// forgetEnded forgets what the job of a TrainJob that has ended was like. The counts of its child Jobs may still be news.
+func (c *jobCache) forgetEnded(name client.ObjectKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.jobs, name)
 	delete(c.warnings, name)
 }
 
-func (c *jobCache) forget(name client.ObjectKey) {
+func (c *jobCache) forgetJob(name client.ObjectKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.jobs, name)
@@ -144,8 +144,8 @@ func (c *jobCache) forget(name client.ObjectKey) {
 	delete(c.written, name)
 }
 
-// gone forgets the rest about a TrainJob that is not there any more: while it is, what was said is not said again.
-func (c *jobCache) gone(name client.ObjectKey) {
+// forgetDeleted forgets the rest about a TrainJob that is not there any more: while it is, what was said is not said again.
+func (c *jobCache) forgetDeleted(name client.ObjectKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.said, name)

@@ -50,7 +50,7 @@ func BenchmarkScrape(b *testing.B) {
 		}
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(podCounts{l, mpi.TrainJobLabel}, jobStates{l, newClock(time.Now)})
+	registry.MustRegister(podCountCollector{l, mpi.TrainJobLabel}, jobStateCollector{l, newServerClock(time.Now)})
 	series := 0
 	for b.Loop() {
 		families, err := registry.Gather()

@@ -43,7 +43,7 @@ func TestTrainJobsThatWeRunAreLabelled(t *testing.T) {
 	c := newCluster(t, trainJobOf(suspendIs(true)))
 	c.pass()
 	trainJob := c.change(suspendIs(false))
-	if trainJob.Annotations[status.RecordAnnotation] == "" || !labelled(trainJob) {
+	if trainJob.Annotations[status.RecordAnnotation] == "" || !hasJobLabel(trainJob) {
 		t.Fatalf("a job that was resumed has the labels %v, and the record %q", trainJob.Labels, trainJob.Annotations[status.RecordAnnotation])
 	}
 	for reason, label := range map[string]map[string]string{"taken away": {"team": "vision"}, "changed": {"team": "vision", mpi.TrainJobLabel: "other"}} {
@@ -51,7 +51,7 @@ func TestTrainJobsThatWeRunAreLabelled(t *testing.T) {
 			trainJob.Labels = label
 			suspendIs(!*trainJob.Spec.Suspend)(trainJob)
 		})
-		if !labelled(trainJob) || trainJob.Labels["team"] != "vision" {
+		if !hasJobLabel(trainJob) || trainJob.Labels["team"] != "vision" {
 			t.Errorf("a label that was %s: %v", reason, trainJob.Labels)
 		}
 	}
@@ -63,7 +63,7 @@ func TestJobsThatAreOverAtOnceAreLabelled(t *testing.T) {
 	if _, shown := c.pass(); shown.Type != trainer.TrainJobFailed {
 		t.Fatalf("the job is not refused: %+v", shown)
 	}
-	if trainJob := c.change(func(*trainer.TrainJob) {}); !labelled(trainJob) || trainJob.Annotations != nil {
+	if trainJob := c.change(func(*trainer.TrainJob) {}); !hasJobLabel(trainJob) || trainJob.Annotations != nil {
 		t.Errorf("labels %v, annotations %v", trainJob.Labels, trainJob.Annotations)
 	}
 }
@@ -73,10 +73,10 @@ func TestJobsThatCannotBeMadeAreLabelled(t *testing.T) {
 	c := newCluster(t, trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Spec.RuntimeRef.Name = "none-such" }))
 	c.pass()
 	trainJob := c.change(func(*trainer.TrainJob) {})
-	if !labelled(trainJob) || trainJob.Annotations != nil {
+	if !hasJobLabel(trainJob) || trainJob.Annotations != nil {
 		t.Errorf("labels %v, annotations %v", trainJob.Labels, trainJob.Annotations)
 	}
-	if j := view.JobOf(view.Objects{TrainJob: trainJob}); j.Executor != view.Controller || j.Cause == nil || j.Cause.Reason != diagnose.RuntimeNotFound {
+	if j := view.JobOf(view.JobObjects{TrainJob: trainJob}); j.Executor != view.Controller || j.Cause == nil || j.Cause.Reason != diagnose.RuntimeNotFound {
 		t.Errorf("it is shown as a job of %s with the cause %+v", j.Executor, j.Cause)
 	}
 }

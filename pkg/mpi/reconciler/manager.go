@@ -38,14 +38,14 @@ type Options struct {
 	// where there are none. See the function of that name.
 	TrainerNamespaces []string
 
-	clock        *clock
-	probes       *probes
+	clock        *serverClock
+	probes       *probeServer
 	leaseWatcher *trainerLeaseWatcher
-	keys         *keyring
+	keys         *webhookKeyring
 }
 
-// propagates reports whether a webhook is served.
-func (o Options) propagates() bool {
+// servesWebhook reports whether a webhook is served.
+func (o Options) servesWebhook() bool {
 	return o.Mode == Companion && o.WebhookAddress != "" && o.WebhookAddress != "0"
 }
 
@@ -61,7 +61,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 	if err != nil {
 		return nil, err
 	}
-	options.keys = &keyring{now: options.clock.now}
+	options.keys = &webhookKeyring{now: options.clock.now}
 	hooks, err := webhookServer(options)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 	mgr, err := manager.New(config, manager.Options{
 		Scheme:                              scheme,
 		Cache:                               cached,
-		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: uncached()}},
+		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: uncachedKinds()}},
 		WebhookServer:                       hooks,
 		Metrics:                             metrics,
 		LeaderElection:                      options.LeaderElection,
@@ -86,33 +86,33 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
 	}
-	if err := mgr.Add(readiness{mgr.GetCache(), options.probes}); err != nil {
+	if err := mgr.Add(cacheReadiness{mgr.GetCache(), options.probes}); err != nil {
 		return nil, fmt.Errorf("add readiness: %w", err)
 	}
-	if options.propagates() {
-		if err := mgr.Add(&certificate{live: mgr.GetAPIReader(), client: mgr.GetClient(), options: options}); err != nil {
+	if options.servesWebhook() {
+		if err := mgr.Add(&webhookCertificate{live: mgr.GetAPIReader(), client: mgr.GetClient(), options: options}); err != nil {
 			return nil, fmt.Errorf("add certificate: %w", err)
 		}
 	}
-	return mgr, setup(ctx, mgr, options)
+	return mgr, setUpController(ctx, mgr, options)
 }
 
-// readiness says that the controller is ready when it knows the cluster: its caches are filled.
-type readiness struct {
+// cacheReadiness says that the controller is ready when it knows the cluster: its caches are filled.
+type cacheReadiness struct {
 	cache  cache.Cache
-	probes *probes
+	probes *probeServer
 }
 
 // Start waits for the caches.
-func (r readiness) Start(ctx context.Context) error {
-	r.probes.say(errFilling)
+func (r cacheReadiness) Start(ctx context.Context) error {
+	r.probes.setNotReady(errFilling)
 	if r.cache.WaitForCacheSync(ctx) {
-		r.probes.say(nil)
+		r.probes.setNotReady(nil)
 	}
 	return nil
 }
 
 // NeedLeaderElection makes a standby ready too.
-func (r readiness) NeedLeaderElection() bool { return false }
+func (r cacheReadiness) NeedLeaderElection() bool { return false }
 
 var errFilling = errors.New("the caches are not filled yet")

@@ -18,13 +18,13 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// policyGone reports whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
+// isPolicyGone reports whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
 // one; what it lacks is asked for by name.
-func (r *Reconciler) policyGone(ctx context.Context, f *phase.Facts) (bool, error) {
-	if r.policies == nil || !f.Owns() || f.JobSet.Labels[mpi.TrainJobLabel] == "" || f.JobSetEnds() {
+func (r *Reconciler) isPolicyGone(ctx context.Context, f *phase.Facts) (bool, error) {
+	if r.policies == nil || !f.OwnsJobSet() || f.JobSet.Labels[mpi.TrainJobLabel] == "" || f.JobSetEnds() {
 		return false, nil
 	}
-	policy := policyOf(client.ObjectKeyFromObject(f.TrainJob))
+	policy := partialPolicy(client.ObjectKeyFromObject(f.TrainJob))
 	for _, reader := range []client.Reader{r.policies, r.live} {
 		switch err := reader.Get(ctx, client.ObjectKeyFromObject(&policy), &policy); {
 		case err == nil:
@@ -36,10 +36,10 @@ func (r *Reconciler) policyGone(ctx context.Context, f *phase.Facts) (bool, erro
 	return true, nil
 }
 
-// namespaceTerminating reports whether the namespace of a TrainJob is being deleted. The controller has no right to read namespaces, and
+// isNamespaceTerminating reports whether the namespace of a TrainJob is being deleted. The controller has no right to read namespaces, and
 // needs none: the API server refuses what is to be created in one that goes, also where nothing would be (k8s.io/apiserver
 // pkg/admission/plugin/namespace/lifecycle).
-func (r *Reconciler) namespaceTerminating(ctx context.Context, trainJob *trainer.TrainJob) (bool, error) {
+func (r *Reconciler) isNamespaceTerminating(ctx context.Context, trainJob *trainer.TrainJob) (bool, error) {
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: trainJob.Namespace, Name: mpi.HostfileConfigMapName(trainJob.Name)}}
 	switch err := r.client.Create(ctx, probe, client.DryRunAll, client.FieldOwner(FieldOwner)); {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):

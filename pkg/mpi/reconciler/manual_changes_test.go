@@ -108,7 +108,7 @@ func TestWhoSuspendsAJobSetHasDeletedNoPod(t *testing.T) {
 		if err := c.Get(t.Context(), name, &trainJob); err != nil {
 			t.Fatal(err)
 		}
-		ready := apimeta.FindStatusCondition(status.Conditions(&trainJob), job.PodsReady)
+		ready := apimeta.FindStatusCondition(status.AllConditions(&trainJob), job.PodsReady)
 		if (ready != nil && ready.Reason == string(diagnose.PodDeleted)) != blamed {
 			t.Errorf("the JobSet is suspended: %v; the job says %+v", suspended, ready)
 		}
@@ -172,7 +172,7 @@ func begun(trainJob *trainer.TrainJob) {
 func TestAJobWithoutRuntimeAndJobSetIsOver(t *testing.T) {
 	begin := time.Now()
 	c := newCluster(t, trainJobOf())
-	c.controller.clock = newClock(func() time.Time { return begin })
+	c.controller.clock = newServerClock(func() time.Time { return begin })
 	c.pass()
 	begin = begin.Add(status.DebounceStep)
 	if _, created := c.pass(); created.Status != metav1.ConditionTrue {

@@ -25,27 +25,27 @@ const (
 	readersAtOnce = 4
 )
 
-// readers are those who may read metrics: the API server knows them by their token, and allows them to get the path. controller-runtime has a
+// metricsReaders are those who may read metrics: the API server knows them by their token, and allows them to get the path. controller-runtime has a
 // filter that asks the same questions, and links packages of the API server itself for it: 20 MB of program, and 15 MB of memory.
-type readers struct {
+type metricsReaders struct {
 	server  kubernetes.Interface
-	clock   *clock
+	clock   *serverClock
 	asking  chan struct{}
 	allowed ttlCache[struct{}]
 }
 
-func newReaders(config *rest.Config, client *http.Client, clock *clock) (*readers, error) {
+func newMetricsReaders(config *rest.Config, client *http.Client, clock *serverClock) (*metricsReaders, error) {
 	server, err := kubernetes.NewForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("create client for the readers of metrics: %w", err)
 	}
-	return &readers{server: server, clock: clock, asking: make(chan struct{}, readersAtOnce)}, nil
+	return &metricsReaders{server: server, clock: clock, asking: make(chan struct{}, readersAtOnce)}, nil
 }
 
-// filter is a metricsserver.Filter.
-func (r *readers) filter(log logr.Logger, metrics http.Handler) (http.Handler, error) {
+// filterRequests is a metricsserver.Filter.
+func (r *metricsReaders) filterRequests(log logr.Logger, metrics http.Handler) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		code, err := r.judge(request)
+		code, err := r.statusFor(request)
 		if err != nil {
 			log.Error(err, "find out who reads metrics")
 		}
@@ -57,9 +57,9 @@ func (r *readers) filter(log logr.Logger, metrics http.Handler) (http.Handler, e
 	}), nil
 }
 
-// judge returns the code of HTTP for a request: 200 where it may be answered. What was allowed is remembered, what was not is asked
+// statusFor returns the code of HTTP for a request: 200 where it may be answered. What was allowed is remembered, what was not is asked
 // again, so that strangers fill no memory.
-func (r *readers) judge(request *http.Request) (int, error) {
+func (r *metricsReaders) statusFor(request *http.Request) (int, error) {
 	token, found := strings.CutPrefix(request.Header.Get("Authorization"), "Bearer ")
 	if !found || token == "" {
 		return http.StatusUnauthorized, nil
@@ -77,15 +77,15 @@ func (r *readers) judge(request *http.Request) (int, error) {
 	case <-ctx.Done():
 		return http.StatusServiceUnavailable, nil
 	}
-	code, err := r.ask(ctx, token, asks)
+	code, err := r.reviewToken(ctx, token, asks)
 	if code == http.StatusOK {
 		r.allowed.add(key, struct{}{}, r.clock.now(), readerHolds)
 	}
 	return code, err
 }
 
-// ask asks the API server who has a token, and whether they may.
-func (r *readers) ask(ctx context.Context, token string, asks authorizationv1.NonResourceAttributes) (int, error) {
+// reviewToken asks the API server who has a token, and whether they may.
+func (r *metricsReaders) reviewToken(ctx context.Context, token string, asks authorizationv1.NonResourceAttributes) (int, error) {
 	known, err := r.server.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token},
 	}, metav1.CreateOptions{})

@@ -19,14 +19,14 @@ func metricsOptions(options Options) (metricsserver.Options, error) {
 	served := metricsserver.Options{BindAddress: options.MetricsAddress, SecureServing: true}
 	if options.MetricsAuthentication {
 		served.FilterProvider = func(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
-			known, err := newReaders(config, client, options.clock)
+			known, err := newMetricsReaders(config, client, options.clock)
 			if err != nil {
 				return nil, err
 			}
-			return known.filter, nil
+			return known.filterRequests, nil
 		}
 	}
-	certificate, key, err := selfSigned("mpi-controller-metrics."+options.Namespace+".svc", options.clock.now(), metricsCertificateLife)
+	certificate, key, err := newSelfSignedCertificate("mpi-controller-metrics."+options.Namespace+".svc", options.clock.now(), metricsCertificateLife)
 	if err != nil {
 		return served, fmt.Errorf("make the certificate of the metrics: %w", err)
 	}

@@ -57,7 +57,7 @@ func answer(t *testing.T, w http.ResponseWriter, review any) {
 // measured serves metrics as the controller does, and returns where.
 func measured(t *testing.T, authentication bool) string {
 	t.Helper()
-	served, err := metricsOptions(Options{Namespace: "lockstep", MetricsAddress: "127.0.0.1:0", MetricsAuthentication: authentication, clock: newClock(time.Now)})
+	served, err := metricsOptions(Options{Namespace: "lockstep", MetricsAddress: "127.0.0.1:0", MetricsAuthentication: authentication, clock: newServerClock(time.Now)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestMetricsAreReadByWhoMay(t *testing.T) {
 func TestAReaderIsAskedForOnce(t *testing.T) {
 	var asked atomic.Int32
 	now := time.Now()
-	known, err := newReaders(reviewing(t, &asked), http.DefaultClient, newClock(func() time.Time { return now }))
+	known, err := newMetricsReaders(reviewing(t, &asked), http.DefaultClient, newServerClock(func() time.Time { return now }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestAReaderIsAskedForOnce(t *testing.T) {
 		before := asked.Load()
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
 		request.Header.Set("Authorization", "Bearer "+token)
-		if code, err := known.judge(request); code != want || err != nil {
+		if code, err := known.statusFor(request); code != want || err != nil {
 			t.Errorf("%s: got %d, %v", token, code, err)
 		}
 		if got := asked.Load() - before; got != more {

@@ -24,8 +24,8 @@ const (
 // Modes lists them.
 func Modes() []Mode { return []Mode{Executor, Companion} }
 
-// label is by which pods and Jobs of a TrainJob are known. Under Kubeflow Trainer they have JobSet's only.
-func (m Mode) label() string {
+// jobLabel is by which pods and Jobs of a TrainJob are known. Under Kubeflow Trainer they have JobSet's only.
+func (m Mode) jobLabel() string {
 	if m == Companion {
 		return mpi.JobSetNameLabel
 	}
@@ -34,13 +34,13 @@ func (m Mode) label() string {
 
 // skipsChildren reports whether nothing has to be read any more about a TrainJob that is over, but for the pods of one that is closing.
 func (m Mode) skipsChildren(o observe.Observed) bool {
-	return m == Executor && job.Finished(o.TrainJob)
+	return m == Executor && job.IsFinished(o.TrainJob)
 }
 
-// conditions are all that a TrainJob has.
-func (m Mode) conditions(trainJob *trainer.TrainJob) []metav1.Condition {
+// conditionsOf are all that a TrainJob has.
+func (m Mode) conditionsOf(trainJob *trainer.TrainJob) []metav1.Condition {
 	if m == Companion {
-		return status.Conditions(trainJob)
+		return status.AllConditions(trainJob)
 	}
 	return status.ExecutorConditions(trainJob)
 }

@@ -49,20 +49,20 @@ func TestStatusChanges(t *testing.T) {
 func TestNewsWaits(t *testing.T) {
 	m, at := newJobCache(), time.Unix(1000, 0)
 	key := client.ObjectKey{Namespace: "team", Name: "demo"}
-	if got := m.debounce(key, at, status.DebounceStep, ""); got != status.DebounceStep {
+	if got := m.debounceFor(key, at, status.DebounceStep, ""); got != status.DebounceStep {
 		t.Errorf("the first news waits %s, got %s", status.DebounceStep, got)
 	}
-	if got := m.debounce(key, at.Add(status.DebounceStep/4), status.DebounceStep, ""); got != status.DebounceStep*3/4 {
+	if got := m.debounceFor(key, at.Add(status.DebounceStep/4), status.DebounceStep, ""); got != status.DebounceStep*3/4 {
 		t.Errorf("more news does not make it wait longer: %s", got)
 	}
-	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != 0 {
+	if got := m.debounceFor(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != 0 {
 		t.Errorf("its time has come: %s", got)
 	}
-	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceReady, ""); got != status.DebounceReady {
+	if got := m.debounceFor(key, at.Add(status.DebounceStep), status.DebounceReady, ""); got != status.DebounceReady {
 		t.Errorf("other news has a time of its own: %s", got)
 	}
 	m.dropPending(key)
-	if got := m.debounce(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != status.DebounceStep {
+	if got := m.debounceFor(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != status.DebounceStep {
 		t.Errorf("told, the next news waits again: %s", got)
 	}
 }
@@ -76,17 +76,17 @@ func TestCountsWaitUntilTheyRest(t *testing.T) {
 	}
 	for i := range int32(1000) {
 		at = at.Add(time.Second)
-		if got := m.debounce(key, at, status.DebounceCounts, settled(counts(i), status.DebounceCounts)); got != status.DebounceCounts {
+		if got := m.debounceFor(key, at, status.DebounceCounts, settledVersion(counts(i), status.DebounceCounts)); got != status.DebounceCounts {
 			t.Fatalf("%d pods, which are more than before, wait for %s", i, got)
 		}
 	}
-	if got := m.debounce(key, at.Add(status.DebounceCounts/2), status.DebounceCounts, settled(counts(999), status.DebounceCounts)); got != status.DebounceCounts/2 {
+	if got := m.debounceFor(key, at.Add(status.DebounceCounts/2), status.DebounceCounts, settledVersion(counts(999), status.DebounceCounts)); got != status.DebounceCounts/2 {
 		t.Errorf("the same number does not wait longer: %s", got)
 	}
-	if got := m.debounce(key, at.Add(status.DebounceCounts), status.DebounceCounts, settled(counts(999), status.DebounceCounts)); got != 0 {
+	if got := m.debounceFor(key, at.Add(status.DebounceCounts), status.DebounceCounts, settledVersion(counts(999), status.DebounceCounts)); got != 0 {
 		t.Errorf("they rest, and are told: %s", got)
 	}
-	if settled(counts(1), status.DebounceStep) != settled(counts(2), status.DebounceStep) {
+	if settledVersion(counts(1), status.DebounceStep) != settledVersion(counts(2), status.DebounceStep) {
 		t.Error("other news is told however the counts change")
 	}
 }
@@ -95,18 +95,18 @@ func TestCountsWaitUntilTheyRest(t *testing.T) {
 func TestBehind(t *testing.T) {
 	m := newJobCache()
 	key := client.ObjectKey{Namespace: "team", Name: "demo"}
-	if m.behind(key, "7") {
+	if m.isBehind(key, "7") {
 		t.Error("who has written nothing believes the cache")
 	}
-	m.wrote(key, "100")
-	if !m.behind(key, "99") {
+	m.noteWritten(key, "100")
+	if !m.isBehind(key, "99") {
 		t.Error("versions are numbers, not texts")
 	}
-	if m.behind(key, "100") || m.behind(key, "99") {
+	if m.isBehind(key, "100") || m.isBehind(key, "99") {
 		t.Error("once the cache has caught up it is believed for good")
 	}
-	m.wrote(key, "8")
-	if m.behind(key, "100") {
+	m.noteWritten(key, "8")
+	if m.isBehind(key, "100") {
 		t.Error("somebody else wrote later")
 	}
 }
@@ -118,7 +118,7 @@ func TestUnchanged(t *testing.T) {
 	var shown []metav1.Condition
 	paths := func() []string {
 		var list []string
-		for _, o := range unchanged(trainJob, shown) {
+		for _, o := range unchangedTests(trainJob, shown) {
 			list = append(list, o.Op+" "+o.Path)
 		}
 		return list

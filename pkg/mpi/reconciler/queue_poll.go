@@ -33,9 +33,9 @@ var visibleQueues = schema.GroupVersionResource{Group: "visibility.kueue.x-k8s.i
 
 // queuePoll is one look at all queues.
 type queuePoll struct {
-	*queues
+	*queueWatcher
 	now   time.Time
-	waits map[types.UID]kueue.Wait
+	waits map[types.UID]kueue.QueueWait
 	news  []waitChange
 	// gone and silent are why no other namespace, and no other queue, is asked about in this look: the cluster has no Kueue, and
 	// the visibility server does not answer.
@@ -48,65 +48,65 @@ type waitChange struct {
 	rank int
 }
 
-// namespace looks at the queues of a namespace.
-func (g *queuePoll) namespace(ctx context.Context, namespace string, waiting map[string][]*trainer.TrainJob) {
-	workloads, asked := g.ask(ctx, namespace)
+// pollNamespace looks at the queues of a namespace.
+func (g *queuePoll) pollNamespace(ctx context.Context, namespace string, waiting map[string][]*trainer.TrainJob) {
+	workloads, asked := g.askWorkloads(ctx, namespace)
 	for _, queue := range slices.Sorted(maps.Keys(waiting)) {
-		if !asked.answered() {
-			g.unanswered(waiting[queue], asked)
+		if !asked.wasAnswered() {
+			g.keepWaits(waiting[queue], asked)
 			continue
 		}
-		line := kueue.NewLocalQueue(queue, workloads, g.order(ctx, client.ObjectKey{Namespace: namespace, Name: queue}))
+		line := kueue.NewLocalQueue(queue, workloads, g.orderOfQueue(ctx, client.ObjectKey{Namespace: namespace, Name: queue}))
 		for _, trainJob := range waiting[queue] {
-			wait, rank := line.Wait(trainJob, g.now)
-			g.note(trainJob, wait, rank)
+			wait, rank := line.WaitOf(trainJob, g.now)
+			g.noteWait(trainJob, wait, rank)
 		}
 	}
 }
 
-// unanswered leaves what was said of jobs for a while, but not where Kueue is gone.
-func (g *queuePoll) unanswered(jobs []*trainer.TrainJob, asked *workloadsOf) {
+// keepWaits leaves what was said of jobs for a while, but not where Kueue is gone.
+func (g *queuePoll) keepWaits(jobs []*trainer.TrainJob, asked *workloadsQuery) {
 	for _, trainJob := range jobs {
-		wait := g.queues.waits[trainJob.UID]
-		if asked.gone || asked.stale() {
-			wait = kueue.NoWait()
+		wait := g.queueWatcher.waits[trainJob.UID]
+		if asked.gone || asked.isStale() {
+			wait = kueue.NoQueueWait()
 		}
-		g.note(trainJob, wait, 0)
+		g.noteWait(trainJob, wait, 0)
 	}
 }
 
-func (g *queuePoll) note(trainJob *trainer.TrainJob, wait kueue.Wait, rank int) {
+func (g *queuePoll) noteWait(trainJob *trainer.TrainJob, wait kueue.QueueWait, rank int) {
 	g.waits[trainJob.UID] = wait
-	if !kueue.Shows(trainJob, wait) {
+	if !kueue.StatusShowsWait(trainJob, wait) {
 		g.news = append(g.news, waitChange{client.ObjectKeyFromObject(trainJob), rank})
 	}
 }
 
-// workloadsOf is the question for the Workloads of a namespace. Gone is that the cluster has no such kind.
-type workloadsOf struct {
+// workloadsQuery is the question for the Workloads of a namespace. Gone is that the cluster has no such kind.
+type workloadsQuery struct {
 	cachedQuery
 	gone bool
 }
 
-// ask asks for the Workloads of a namespace.
-func (g *queuePoll) ask(ctx context.Context, namespace string) ([]kueue.Workload, *workloadsOf) {
-	asked := at(g.workloads, namespace)
+// askWorkloads asks for the Workloads of a namespace.
+func (g *queuePoll) askWorkloads(ctx context.Context, namespace string) ([]kueue.Workload, *workloadsQuery) {
+	asked := getOrNew(g.workloads, namespace)
 	var found []kueue.Workload
 	err := g.gone
 	if err == nil {
-		found, err = g.listed(ctx, namespace)
+		found, err = g.listWorkloads(ctx, namespace)
 	}
-	if asked.gone = missing(err); asked.gone {
+	if asked.gone = isMissingKindOrObject(err); asked.gone {
 		g.gone = err
 	}
-	if asked.record(err) && !asked.gone {
+	if asked.recordAnswer(err) && !asked.gone {
 		ctrl.LoggerFrom(ctx).Info("nobody says how long jobs still wait", "namespace", namespace, "reason", err.Error())
 	}
 	return found, asked
 }
 
-// listed reads all Workloads of a namespace, page by page.
-func (q *queues) listed(ctx context.Context, namespace string) ([]kueue.Workload, error) {
+// listWorkloads reads all Workloads of a namespace, page by page.
+func (q *queueWatcher) listWorkloads(ctx context.Context, namespace string) ([]kueue.Workload, error) {
 	mapping, err := q.client.RESTMapper().RESTMapping(workloadKind)
 	if err != nil {
 		return nil, err
@@ -129,40 +129,40 @@ func (q *queues) listed(ctx context.Context, namespace string) ([]kueue.Workload
 	}
 }
 
-// orderOf is the order of a queue as it was told last.
-type orderOf struct {
+// orderQuery is the order of a queue as it was told last.
+type orderQuery struct {
 	cachedQuery
-	order *kueue.Order
+	order *kueue.QueueOrder
 }
 
-// order asks for the order of a queue. It is nil where nobody has told it lately, which is not a mistake: the
+// orderOfQueue asks for the order of a queue. It is nil where nobody has told it lately, which is not a mistake: the
 // visibility server may be missing, or not up, and Kueue may not know the queue.
-func (g *queuePoll) order(ctx context.Context, name client.ObjectKey) *kueue.Order {
-	known := at(g.orders, name)
+func (g *queuePoll) orderOfQueue(ctx context.Context, name client.ObjectKey) *kueue.QueueOrder {
+	known := getOrNew(g.orders, name)
 	g.askOrder(ctx, name, known)
-	if known.stale() {
+	if known.isStale() {
 		known.order = nil
 	}
 	return known.order
 }
 
-func (g *queuePoll) askOrder(ctx context.Context, name client.ObjectKey, known *orderOf) {
+func (g *queuePoll) askOrder(ctx context.Context, name client.ObjectKey, known *orderQuery) {
 	err := g.silent
 	if err == nil {
 		var summary *unstructured.Unstructured
-		if summary, err = g.pending(ctx, name); err == nil {
-			order := kueue.OrderIn(*summary)
+		if summary, err = g.pendingWorkloads(ctx, name); err == nil {
+			order := kueue.ParseOrder(*summary)
 			known.order = &order
 		} else if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) { // which are about this queue
 			g.silent = err
 		}
 	}
-	if known.record(err) {
+	if known.recordAnswer(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("nobody tells the order of a queue", "queue", name.String(), "reason", err.Error())
 	}
 }
 
-func (q *queues) pending(ctx context.Context, name client.ObjectKey) (*unstructured.Unstructured, error) {
+func (q *queueWatcher) pendingWorkloads(ctx context.Context, name client.ObjectKey) (*unstructured.Unstructured, error) {
 	resource, err := q.client.RESTMapper().ResourceFor(visibleQueues)
 	if err != nil {
 		return nil, err

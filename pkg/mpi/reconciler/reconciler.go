@@ -36,23 +36,23 @@ type Reconciler struct {
 	namespace  string
 	random     io.Reader
 	mode       Mode
-	clock      *clock
+	clock      *serverClock
 	cache      *jobCache
 	shared     *sharedWarnings
 	hostTables *hostTablePusher
 	// queues is nil for a companion.
-	queues   *queues
+	queues   *queueWatcher
 	recorder events.EventRecorder
-	metrics  *metrics
+	metrics  *jobMetrics
 }
 
 // Reconcile brings one TrainJob a step further. Nothing is left to do once the watches are silent.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	observed, err := r.observe(ctx, request.NamespacedName)
+	observed, err := r.observeJob(ctx, request.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.forget(request.NamespacedName)
-		r.cache.gone(request.NamespacedName)
+		r.forgetJob(request.NamespacedName)
+		r.cache.forgetDeleted(request.NamespacedName)
 		return ctrl.Result{}, nil
 	case errors.Is(err, errBehind):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
@@ -60,16 +60,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.logForbidden(ctx, request.NamespacedName, err)
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
-	facts := phase.Derive(observed)
+	facts := phase.DeriveFacts(observed)
 	decision, err := decide.Decide(facts, r.random)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("decide: %w", err)
 	}
 	switch {
 	case decision.Finished:
-		r.close(request.NamespacedName)
+		r.releaseEndedJob(request.NamespacedName)
 	case !decision.Ours:
-		r.forget(request.NamespacedName)
+		r.forgetJob(request.NamespacedName)
 	}
 	if decision.Foreign {
 		r.warnOfForeign(ctx, facts)
@@ -77,24 +77,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !decision.Ours {
 		return ctrl.Result{}, nil
 	}
-	r.hostTables.ensure(ctx, request.NamespacedName, decision.HostTable)
+	r.hostTables.ensureSession(ctx, request.NamespacedName, decision.HostTable)
 	decision, applied := r.applyDecision(ctx, request.Namespace, decision)
 	r.warnOfManualChanges(ctx, facts, decision.Create, applied)
-	wait, written := r.report(ctx, facts, decision, applied)
-	return result(decision, wait, errors.Join(applied, written))
+	wait, written := r.reportNews(ctx, facts, decision, applied)
+	return reconcileResult(decision, wait, errors.Join(applied, written))
 }
 
 // applyDecision applies a decision. What the API server refuses for good turns it into the end of the job.
 func (r *Reconciler) applyDecision(ctx context.Context, namespace string, decision decide.Decision) (decide.Decision, error) {
-	applied := r.apply(ctx, namespace, decision)
-	if final := decision.Refused(applied); final != nil {
-		return *final, r.apply(ctx, namespace, *final)
+	applied := r.applyChanges(ctx, namespace, decision)
+	if final := decision.EndIfRefused(applied); final != nil {
+		return *final, r.applyChanges(ctx, namespace, *final)
 	}
 	return decision, applied
 }
 
-// result turns a lost race into a retry and leaves other errors to the controller, which logs them and backs off.
-func result(decision decide.Decision, wait time.Duration, err error) (ctrl.Result, error) {
+// reconcileResult turns a lost race into a retry and leaves other errors to the controller, which logs them and backs off.
+func reconcileResult(decision decide.Decision, wait time.Duration, err error) (ctrl.Result, error) {
 	switch {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
@@ -112,15 +112,15 @@ func shorterDelay(a, b time.Duration) time.Duration {
 	return a
 }
 
-// close ends what a job that is over needs no more.
-func (r *Reconciler) close(name client.ObjectKey) {
-	r.hostTables.forget(name)
-	r.metrics.forget(name)
-	r.cache.finish(name)
+// releaseEndedJob ends what a job that is over needs no more.
+func (r *Reconciler) releaseEndedJob(name client.ObjectKey) {
+	r.hostTables.forgetSession(name)
+	r.metrics.forgetJob(name)
+	r.cache.forgetEnded(name)
 }
 
-func (r *Reconciler) forget(name client.ObjectKey) {
-	r.hostTables.forget(name)
-	r.metrics.forget(name)
-	r.cache.forget(name)
+func (r *Reconciler) forgetJob(name client.ObjectKey) {
+	r.hostTables.forgetSession(name)
+	r.metrics.forgetJob(name)
+	r.cache.forgetJob(name)
 }

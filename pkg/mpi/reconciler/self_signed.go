@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// selfSigned makes a certificate for a host, which is a name or an IP address, and its key, both as PEM.
-func selfSigned(host string, now time.Time, life time.Duration) (certificate, key []byte, err error) {
+// newSelfSignedCertificate makes a certificate for a host, which is a name or an IP address, and its key, both as PEM.
+func newSelfSignedCertificate(host string, now time.Time, life time.Duration) (certificate, key []byte, err error) {
 	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make key: %w", err)

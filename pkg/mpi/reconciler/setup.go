@@ -63,7 +63,7 @@ func Scheme() (*runtime.Scheme, error) {
 // what a decision reads. Secrets and ConfigMaps are never cached, and of the network policies of TrainJobs an executor keeps metadata,
 // which tell it that one is gone.
 func cacheOptions(mode Mode) (cache.Options, error) {
-	ofTrainJob, err := labels.NewRequirement(mode.label(), selection.Exists, nil)
+	ofTrainJob, err := labels.NewRequirement(mode.jobLabel(), selection.Exists, nil)
 	if err != nil {
 		return cache.Options{}, fmt.Errorf("build selector: %w", err)
 	}
@@ -92,13 +92,13 @@ func stripPod(object any) (any, error) {
 	pod.Annotations = nil
 	pod.Spec = corev1.PodSpec{
 		NodeName: pod.Spec.NodeName, SchedulingGates: pod.Spec.SchedulingGates, RestartPolicy: pod.Spec.RestartPolicy,
-		Containers: devicesOf(pod.Spec.Containers),
+		Containers: deviceRequestsOnly(pod.Spec.Containers),
 	}
 	return pod, nil
 }
 
-// devicesOf keeps of containers only what they ask for beyond CPU, memory and disk: a diagnosis counts accelerators.
-func devicesOf(containers []corev1.Container) []corev1.Container {
+// deviceRequestsOnly keeps of containers only what they ask for beyond CPU, memory and disk: a diagnosis counts accelerators.
+func deviceRequestsOnly(containers []corev1.Container) []corev1.Container {
 	var kept []corev1.Container
 	for _, c := range containers {
 		devices := corev1.ResourceList{}
@@ -114,28 +114,28 @@ func devicesOf(containers []corev1.Container) []corev1.Container {
 	return kept
 }
 
-// setup adds the controller to its manager.
-func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := index(ctx, mgr.GetFieldIndexer(), options.Mode); err != nil {
+// setUpController adds the controller to its manager.
+func setUpController(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer(), options.Mode); err != nil {
 		return err
 	}
-	metrics, err := newMetrics(controllermetrics.Registry)
+	metrics, err := newJobMetrics(controllermetrics.Registry)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	if err := register(controllermetrics.Registry, podCounts{mgr.GetClient(), options.Mode.label()}); err != nil {
+	if err := replaceCollector(controllermetrics.Registry, podCountCollector{mgr.GetClient(), options.Mode.jobLabel()}); err != nil {
 		return fmt.Errorf("register the counts of pods: %w", err)
 	}
-	if err := register(controllermetrics.Registry, jobStates{mgr.GetClient(), options.clock}); err != nil {
+	if err := replaceCollector(controllermetrics.Registry, jobStateCollector{mgr.GetClient(), options.clock}); err != nil {
 		return fmt.Errorf("register the states of jobs: %w", err)
 	}
-	var lines *queues
+	var lines *queueWatcher
 	if options.Mode == Executor {
 		if err := mgr.Add(options.leaseWatcher); err != nil {
 			return fmt.Errorf("add the look-out for Kubeflow Trainer: %w", err)
 		}
 		var err error
-		if lines, err = addQueues(mgr, options); err != nil {
+		if lines, err = addQueueWatcher(mgr, options); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.Add(hostTables); err != nil {
 		return fmt.Errorf("add rendezvous: %w", err)
 	}
-	if err := mgr.Add(&retention{client: mgr.GetClient(), live: mgr.GetAPIReader(), clock: options.clock}); err != nil {
+	if err := mgr.Add(&retentionSweeper{client: mgr.GetClient(), live: mgr.GetAPIReader(), clock: options.clock}); err != nil {
 		return fmt.Errorf("add the deletion of finished jobs: %w", err)
 	}
 	recorder, err := addRecorder(mgr)
@@ -167,25 +167,25 @@ func setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if options.Mode == Executor {
 		r.policies = mgr.GetCache()
 	}
-	if options.propagates() {
+	if options.servesWebhook() {
 		serveWebhook(mgr.GetWebhookServer(), options.keys, r)
 	}
-	return r.watch(mgr, options)
+	return r.watchObjects(mgr, options)
 }
 
-func addQueues(mgr ctrl.Manager, options Options) (*queues, error) {
+func addQueueWatcher(mgr ctrl.Manager, options Options) (*queueWatcher, error) {
 	visibility, err := dynamic.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("create client for Kueue's visibility server: %w", err)
 	}
-	lines := newQueues(mgr.GetClient(), mgr.GetAPIReader(), visibility, options.clock)
+	lines := newQueueWatcher(mgr.GetClient(), mgr.GetAPIReader(), visibility, options.clock)
 	if err := mgr.Add(lines); err != nil {
 		return nil, fmt.Errorf("add the look at queues: %w", err)
 	}
 	return lines, nil
 }
 
-func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
+func (r *Reconciler) watchObjects(mgr ctrl.Manager, options Options) error {
 	building := ctrl.NewControllerManagedBy(mgr).
 		Named("trainjob").
 		WithOptions(controller.Options{
@@ -195,17 +195,17 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 			NewQueue:           newWorkQueue,
 		}).
-		For(&trainer.TrainJob{}, builder.WithPredicates(r.changedTrainJobs())).
-		Watches(&jobset.JobSet{}, r.onJobSet()).
-		WatchesMetadata(&batchv1.Job{}, r.onGone()).
-		Watches(&corev1.Pod{}, r.onPod()).
-		Watches(&trainer.ClusterTrainingRuntime{}, r.users(trainer.ClusterTrainingRuntimeKind)).
-		Watches(&trainer.TrainingRuntime{}, r.users(trainer.TrainingRuntimeKind)).
-		Watches(&corev1.ResourceQuota{}, r.waiting()).
-		Watches(&corev1.LimitRange{}, r.waiting()).
+		For(&trainer.TrainJob{}, builder.WithPredicates(r.trainJobChangePredicate())).
+		Watches(&jobset.JobSet{}, r.enqueueOnJobSet()).
+		WatchesMetadata(&batchv1.Job{}, r.enqueueOnDeletion()).
+		Watches(&corev1.Pod{}, r.enqueueOnPod()).
+		Watches(&trainer.ClusterTrainingRuntime{}, r.enqueueJobsOfRuntime(trainer.ClusterTrainingRuntimeKind)).
+		Watches(&trainer.TrainingRuntime{}, r.enqueueJobsOfRuntime(trainer.TrainingRuntimeKind)).
+		Watches(&corev1.ResourceQuota{}, r.enqueueJobsWaitingForQuota()).
+		Watches(&corev1.LimitRange{}, r.enqueueJobsWaitingForQuota()).
 		WatchesRawSource(source.Channel(r.hostTables.changed, &handler.EnqueueRequestForObject{}))
 	if r.policies != nil {
-		building = building.WatchesMetadata(&networkingv1.NetworkPolicy{}, r.onGone())
+		building = building.WatchesMetadata(&networkingv1.NetworkPolicy{}, r.enqueueOnDeletion())
 	}
 	if r.queues != nil {
 		building = building.WatchesRawSource(source.Channel(r.queues.changed, &handler.EnqueueRequestForObject{}))
@@ -216,37 +216,37 @@ func (r *Reconciler) watch(mgr ctrl.Manager, options Options) error {
 	return nil
 }
 
-func index(ctx context.Context, indexer client.FieldIndexer, mode Mode) error {
+func addIndexes(ctx context.Context, indexer client.FieldIndexer, mode Mode) error {
 	jobs := &metav1.PartialObjectMetadata{}
 	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	for _, object := range []client.Object{jobs, &corev1.Pod{}} {
-		if err := indexer.IndexField(ctx, object, trainJobIndex, trainJobName(mode)); err != nil {
+		if err := indexer.IndexField(ctx, object, trainJobIndex, indexTrainJobName(mode)); err != nil {
 			return fmt.Errorf("index by TrainJob: %w", err)
 		}
 	}
-	if err := indexer.IndexField(ctx, &trainer.TrainJob{}, runtimeIndex, runtimeName); err != nil {
+	if err := indexer.IndexField(ctx, &trainer.TrainJob{}, runtimeIndex, indexRuntimeName); err != nil {
 		return fmt.Errorf("index TrainJobs by runtime: %w", err)
 	}
 	return nil
 }
 
-func trainJobName(mode Mode) client.IndexerFunc {
-	return func(object client.Object) []string { return []string{object.GetLabels()[mode.label()]} }
+func indexTrainJobName(mode Mode) client.IndexerFunc {
+	return func(object client.Object) []string { return []string{object.GetLabels()[mode.jobLabel()]} }
 }
 
-func runtimeName(object client.Object) []string {
+func indexRuntimeName(object client.Object) []string {
 	ref := object.(*trainer.TrainJob).Spec.RuntimeRef //nolint:forcetypeassert // the index is on TrainJobs
 	return []string{ptr.Deref(ref.Kind, trainer.ClusterTrainingRuntimeKind) + "/" + ref.Name}
 }
 
-func (m Mode) byLabel(_ context.Context, object client.Object) []reconcile.Request {
+func (m Mode) jobByLabel(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{
-		Namespace: object.GetNamespace(), Name: object.GetLabels()[m.label()],
+		Namespace: object.GetNamespace(), Name: object.GetLabels()[m.jobLabel()],
 	}}}
 }
 
-// users finds the TrainJobs that may wait for a runtime.
-func (r *Reconciler) users(kind string) handler.EventHandler {
+// enqueueJobsOfRuntime finds the TrainJobs that may wait for a runtime.
+func (r *Reconciler) enqueueJobsOfRuntime(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, runtime client.Object) []reconcile.Request {
 		var list trainer.TrainJobList
 		err := r.client.List(ctx, &list, client.InNamespace(runtime.GetNamespace()),
@@ -257,7 +257,7 @@ func (r *Reconciler) users(kind string) handler.EventHandler {
 		}
 		var requests []reconcile.Request
 		for i := range list.Items {
-			if job.ManagedHere(&list.Items[i]) && !job.Finished(&list.Items[i]) {
+			if job.IsManagedHere(&list.Items[i]) && !job.IsFinished(&list.Items[i]) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 			}
 		}
@@ -265,8 +265,8 @@ func (r *Reconciler) users(kind string) handler.EventHandler {
 	})
 }
 
-// uncached are the kinds that the client must always read from the API server, so that a mistake cannot start to list and watch
+// uncachedKinds are the kinds that the client must always read from the API server, so that a mistake cannot start to list and watch
 // the Secrets of a cluster.
-func uncached() []client.Object {
+func uncachedKinds() []client.Object {
 	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &networkingv1.NetworkPolicy{}, &corev1.Event{}}
 }

@@ -58,16 +58,16 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	jobs := &metav1.PartialObjectMetadata{}
 	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	store := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&trainer.TrainJob{}, &corev1.ResourceQuota{}).
-		WithIndex(&corev1.Pod{}, trainJobIndex, trainJobName(Executor)).WithIndex(jobs, trainJobIndex, trainJobName(Executor)).
+		WithIndex(&corev1.Pod{}, trainJobIndex, indexTrainJobName(Executor)).WithIndex(jobs, trainJobIndex, indexTrainJobName(Executor)).
 		WithObjects(append(objects, runtimeOf(t))...).Build()
-	metrics, err := newMetrics(prometheus.NewRegistry())
+	metrics, err := newJobMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	live := &counted{Reader: store}
 	return &cluster{t, store, live, &Reconciler{
 		client: store, live: live, namespace: "lockstep", random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), mode: Executor,
-		clock: newClock(time.Now), cache: newJobCache(), shared: newSharedWarnings(live, time.Now), hostTables: newHostTablePusher(live),
+		clock: newServerClock(time.Now), cache: newJobCache(), shared: newSharedWarnings(live, time.Now), hostTables: newHostTablePusher(live),
 		recorder: events.NewFakeRecorder(100), metrics: metrics,
 	}}
 }

@@ -151,13 +151,13 @@ func (r Runtime) BuildNamespaced(namespace string) (*trainer.TrainingRuntime, er
 
 func (r Runtime) spec(dialect mpi.Dialect) trainer.TrainingRuntimeSpec {
 	return trainer.TrainingRuntimeSpec{
-		MLPolicy:       r.policy(),
-		PodGroupPolicy: r.Gang.policy(),
+		MLPolicy:       r.mlPolicy(),
+		PodGroupPolicy: r.Gang.podGroupPolicy(),
 		Template:       trainer.JobSetTemplateSpec{Spec: r.jobSet(dialect)},
 	}
 }
 
-func (g Gang) policy() *trainer.PodGroupPolicy {
+func (g Gang) podGroupPolicy() *trainer.PodGroupPolicy {
 	switch {
 	case g.Coscheduling > 0:
 		return &trainer.PodGroupPolicy{PodGroupPolicySource: trainer.PodGroupPolicySource{
@@ -183,10 +183,10 @@ func (r Runtime) labels() map[string]string {
 	return labels
 }
 
-// policy says how many nodes the default job has, for clients to read, where nobody takes that for launchers; the parallelism of the node
+// mlPolicy says how many nodes the default job has, for clients to read, where nobody takes that for launchers; the parallelism of the node
 // template is what counts. mpiImplementation is OpenMPI for all, because upstream admits nothing else; what it adds for Open MPI is
 // harmless for the others.
-func (r Runtime) policy() *trainer.MLPolicy {
+func (r Runtime) mlPolicy() *trainer.MLPolicy {
 	nodes := r.World.Nodes
 	if r.OneLauncher {
 		nodes = 1

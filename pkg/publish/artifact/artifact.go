@@ -52,7 +52,7 @@ func (a *Artifact) Digest() string { return a.Manifest.Digest.String() }
 
 // New makes the artifact of a tree.
 func New(tree *publish.Tree) (*Artifact, error) {
-	layer, unpacked, err := packed(tree)
+	layer, unpacked, err := packTree(tree)
 	if err != nil {
 		return nil, fmt.Errorf("pack the tree: %w", err)
 	}
@@ -75,8 +75,8 @@ func New(tree *publish.Tree) (*Artifact, error) {
 	return a, err
 }
 
-// packed is a tar of the tree, with nothing in it of who packs it, and when; and the digest that it has without compression.
-func packed(tree *publish.Tree) ([]byte, digest.Digest, error) {
+// packTree is a tar of the tree, with nothing in it of who packs it, and when; and the digest that it has without compression.
+func packTree(tree *publish.Tree) ([]byte, digest.Digest, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
@@ -86,8 +86,8 @@ func packed(tree *publish.Tree) ([]byte, digest.Digest, error) {
 	w := tar.NewWriter(io.MultiWriter(compressed, sum.Hash()))
 	made := map[string]bool{}
 	for _, file := range tree.Files {
-		name := tree.At(file)
-		if err := folders(w, path.Dir(name), made); err != nil {
+		name := tree.PublishedPath(file)
+		if err := writeFolders(w, path.Dir(name), made); err != nil {
 			return nil, "", err
 		}
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(file.Data)), Mode: 0o644, ModTime: tree.Source.Time.UTC().Truncate(time.Second), Format: tar.FormatPAX}
@@ -104,12 +104,12 @@ func packed(tree *publish.Tree) ([]byte, digest.Digest, error) {
 	return out.Bytes(), sum.Digest(), nil
 }
 
-// folders writes the folders that a file is in, each once.
-func folders(w *tar.Writer, name string, made map[string]bool) error {
+// writeFolders writes the folders that a file is in, each once.
+func writeFolders(w *tar.Writer, name string, made map[string]bool) error {
 	if name == "." || made[name] {
 		return nil
 	}
-	if err := folders(w, path.Dir(name), made); err != nil {
+	if err := writeFolders(w, path.Dir(name), made); err != nil {
 		return err
 	}
 	made[name] = true
@@ -122,9 +122,9 @@ type Repository struct {
 	tag    string
 }
 
-// Open opens the place that a reference names: oci://registry/repository:tag, with or without the scheme. Credentials are those of
+// OpenRepository opens the place that a reference names: oci://registry/repository:tag, with or without the scheme. Credentials are those of
 // `docker login`, helpers included. A registry on this machine may speak plain HTTP.
-func Open(reference string) (*Repository, error) {
+func OpenRepository(reference string) (*Repository, error) {
 	parsed, err := registry.ParseReference(strings.TrimPrefix(reference, "oci://"))
 	if err != nil {
 		return nil, fmt.Errorf("`%s` is not a reference such as oci://registry.example.com/platform/mpi:main: %w", reference, err)
@@ -140,7 +140,7 @@ func Open(reference string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened.PlainHTTP = isHere(parsed.Registry)
+	opened.PlainHTTP = isLocalHost(parsed.Registry)
 	opened.Client = &auth.Client{
 		Client: retry.DefaultClient, Cache: auth.NewCache(), Credential: credentials.Credential(known),
 		Header: http.Header{"User-Agent": {"runtime-compiler"}},
@@ -148,7 +148,7 @@ func Open(reference string) (*Repository, error) {
 	return &Repository{remote: opened, tag: parsed.Reference}, nil
 }
 
-func isHere(host string) bool {
+func isLocalHost(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host
@@ -156,8 +156,8 @@ func isHere(host string) bool {
 	return name == "localhost" || net.ParseIP(name).IsLoopback()
 }
 
-// Digest returns what the tag names; "" for nothing.
-func (r *Repository) Digest(ctx context.Context) (string, error) {
+// TagDigest returns what the tag names; "" for nothing.
+func (r *Repository) TagDigest(ctx context.Context) (string, error) {
 	found, err := r.remote.Resolve(ctx, r.tag)
 	if errors.Is(err, errdef.ErrNotFound) {
 		return "", nil
@@ -170,7 +170,7 @@ func (r *Repository) Digest(ctx context.Context) (string, error) {
 
 // Push pushes an artifact and moves the tag to it. It returns false where the tag names it already.
 func (r *Repository) Push(ctx context.Context, a *Artifact) (bool, error) {
-	now, err := r.Digest(ctx)
+	now, err := r.TagDigest(ctx)
 	if err != nil || now == a.Digest() {
 		return false, err
 	}
@@ -188,7 +188,7 @@ func (r *Repository) Push(ctx context.Context, a *Artifact) (bool, error) {
 	return true, nil
 }
 
-// Name is the artifact by its digest, as engines and signers name it.
-func (r *Repository) Name(d string) string {
+// NameByDigest is the artifact by its digest, as engines and signers name it.
+func (r *Repository) NameByDigest(d string) string {
 	return r.remote.Reference.Registry + "/" + r.remote.Reference.Repository + "@" + digest.Digest(d).String()
 }

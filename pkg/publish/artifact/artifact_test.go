@@ -50,7 +50,7 @@ func TestFlux(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repository, err := artifact.Open("oci://" + reference)
+	repository, err := artifact.OpenRepository("oci://" + reference)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	push := func() (bool, error) {
-		repository, err := artifact.Open(host + "/platform/mpi:main")
+		repository, err := artifact.OpenRepository(host + "/platform/mpi:main")
 		if err != nil {
 			t.Fatal(err)
 		}

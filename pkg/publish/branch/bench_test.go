@@ -20,13 +20,13 @@ func BenchmarkPublish(b *testing.B) {
 	tree.Folder = "dist"
 	for n := 0; b.Loop(); n++ {
 		runIn(b, folder, "commit", "-q", "--allow-empty", "-m", fmt.Sprint(n))
-		source, err := publish.SourceOf(folder, runIn(b, folder, "rev-parse", "HEAD"))
+		source, err := publish.ReadSource(folder, runIn(b, folder, "rev-parse", "HEAD"))
 		if err != nil {
 			b.Fatal(err)
 		}
 		tree.Source = source
 		tree.Files[7].Data = fmt.Appendf(nil, "n: %d\n", n)
-		branch, err := Local(folder, "rendered")
+		branch, err := OpenLocal(folder, "rendered")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -38,22 +38,22 @@ type Options struct {
 // Author is a person or a program.
 type Author struct{ Name, Email string }
 
-// State is what came of publishing.
-type State string
+// PublishState is what came of publishing.
+type PublishState string
 
 // The states.
 const (
 	// Published is a new commit.
-	Published State = "published"
+	Published PublishState = "published"
 	// Unchanged says that the branch had this content already.
-	Unchanged State = "unchanged"
+	Unchanged PublishState = "unchanged"
 	// Newer says that the branch has the content of a later source, so that nothing was done.
-	Newer State = "newer"
+	Newer PublishState = "newer"
 )
 
 // Result is what Publish did.
 type Result struct {
-	State State
+	State PublishState
 	// Commit is the tip afterwards. Source is the commit that it was made from.
 	Commit, Source string
 	// Files are those of the tree, by what happened to them.
@@ -70,8 +70,8 @@ var (
 	errMoved = errors.New("somebody else moved the branch at the same time")
 )
 
-// storage is where a branch lives.
-type storage interface {
+// branchStorage is where a branch lives.
+type branchStorage interface {
 	// tip returns the commit that the branch is at, whose objects are then in the repository; zero where there is no branch.
 	tip(ctx context.Context) (plumbing.Hash, error)
 	// advance moves the branch; the error is errMoved where it is not at from any more.
@@ -82,7 +82,7 @@ type storage interface {
 type Branch struct {
 	name  string
 	git   *git.Repository
-	place storage
+	place branchStorage
 }
 
 // attempts is how often publishing begins again because somebody else was faster.
@@ -90,7 +90,7 @@ const attempts = 5
 
 // Publish brings a tree to the branch, unless that is checked out: the files there would look as if somebody had changed them back.
 func (b *Branch) Publish(ctx context.Context, tree *publish.Tree, options Options) (Result, error) {
-	if l, here := b.place.(*local); here && l.checkedOut() {
+	if l, here := b.place.(*localBranch); here && l.isCheckedOut() {
 		return Result{}, fmt.Errorf("the branch `%s` is checked out, and publish does not touch checkouts: choose another branch", b.name)
 	}
 	for range attempts {
@@ -98,7 +98,7 @@ func (b *Branch) Publish(ctx context.Context, tree *publish.Tree, options Option
 		if err != nil {
 			return Result{}, fmt.Errorf("find the branch `%s`: %w", b.name, err)
 		}
-		next, err := b.prepare(tip, tree, options)
+		next, err := b.prepareCommit(tip, tree, options)
 		if err != nil || next.State != Published {
 			return next, err
 		}
@@ -110,56 +110,56 @@ func (b *Branch) Publish(ctx context.Context, tree *publish.Tree, options Option
 	return Result{}, fmt.Errorf("publish to `%s`: %w, %d times: let only one pipeline publish at a time", b.name, errMoved, attempts)
 }
 
-// prepare makes the commit that the branch shall move to, on top of a tip.
-func (b *Branch) prepare(tip plumbing.Hash, tree *publish.Tree, options Options) (Result, error) {
-	last, err := b.commit(tip)
+// prepareCommit makes the commit that the branch shall move to, on top of a tip.
+func (b *Branch) prepareCommit(tip plumbing.Hash, tree *publish.Tree, options Options) (Result, error) {
+	last, err := b.readCommit(tip)
 	if err != nil {
 		return Result{}, err
 	}
 	if last != nil {
-		if done, err := b.settled(last, tree, options); done != nil || err != nil {
-			return *orEmpty(done), err
+		if done, err := b.checkTip(last, tree, options); done != nil || err != nil {
+			return *resultOrEmpty(done), err
 		}
 	}
-	f, err := b.folder(last, tree.Folder)
+	f, err := b.openFolder(last, tree.Folder)
 	if err != nil {
 		return Result{}, err
 	}
-	elsewhere := f.elsewhere()
-	files, err := f.write(tree, options.Only)
+	elsewhere := f.otherRecordFolders()
+	files, err := f.writeTree(tree, options.Only)
 	if err != nil {
 		return Result{}, err
 	}
 	if len(files.Foreign) > 0 {
-		return Result{}, fmt.Errorf("`%s` has files in the way of compiled ones, and %w: %s. Move them away on the branch", b.name, ErrForeign, some(files.Foreign))
+		return Result{}, fmt.Errorf("`%s` has files in the way of compiled ones, and %w: %s. Move them away on the branch", b.name, ErrForeign, joinFirst(files.Foreign))
 	}
-	root, err := f.root()
+	root, err := f.storeRootTree()
 	if err != nil {
 		return Result{}, fmt.Errorf("write the files of `%s`: %w", b.name, err)
 	}
 	if last != nil && root == last.TreeHash && isOurs(last) {
 		return Result{State: Unchanged, Commit: tip.String(), Source: sourceOf(last), Files: files, Elsewhere: elsewhere}, nil
 	}
-	made, err := b.store(newCommit(last, root, tree.Source, options.Author))
+	made, err := b.storeCommit(newCommit(last, root, tree.Source, options.Author))
 	return Result{State: Published, Commit: made.String(), Source: tree.Source.Commit, Files: files, Elsewhere: elsewhere}, err
 }
 
-func orEmpty(r *Result) *Result {
+func resultOrEmpty(r *Result) *Result {
 	if r == nil {
 		return &Result{}
 	}
 	return r
 }
 
-// settled refuses a tip that is not ours, and knows one that is newer than the source.
-func (b *Branch) settled(last *object.Commit, tree *publish.Tree, options Options) (*Result, error) {
+// checkTip refuses a tip that is not ours, and knows one that is newer than the source.
+func (b *Branch) checkTip(last *object.Commit, tree *publish.Tree, options Options) (*Result, error) {
 	if !isOurs(last) {
-		if adopted(last, options.Adopt) {
+		if isAdopted(last, options.Adopt) {
 			return nil, nil
 		}
-		return nil, b.foreign(last)
+		return nil, b.foreignError(last)
 	}
-	newer, err := b.newer(last, tree.Source)
+	newer, err := b.isNewerThan(last, tree.Source)
 	if err != nil || !newer {
 		return nil, err
 	}
@@ -169,25 +169,25 @@ func (b *Branch) settled(last *object.Commit, tree *publish.Tree, options Option
 // minAdopt is how many digits of a commit somebody must name.
 const minAdopt = 7
 
-func adopted(tip *object.Commit, name string) bool {
+func isAdopted(tip *object.Commit, name string) bool {
 	return len(name) >= minAdopt && strings.HasPrefix(tip.Hash.String(), strings.ToLower(name))
 }
 
-// foreign says what would be lost.
-func (b *Branch) foreign(tip *object.Commit) error {
+// foreignError says what would be lost.
+func (b *Branch) foreignError(tip *object.Commit) error {
 	subject, _, _ := strings.Cut(tip.Message, "\n")
 	return fmt.Errorf("the tip of `%s` is commit %s by %s, `%s`, and %w.%s Move the change into the specs and take the commit off the branch; or go on from it with `--adopt %s`: files that it adds stay, its changes of compiled files are replaced",
-		b.name, tip.Hash.String()[:12], tip.Author.Name, subject, ErrForeign, b.changes(tip), tip.Hash)
+		b.name, tip.Hash.String()[:12], tip.Author.Name, subject, ErrForeign, b.describeChanges(tip), tip.Hash)
 }
 
-// changes says which files a tip changes that is not ours.
-func (b *Branch) changes(tip *object.Commit) string {
+// describeChanges says which files a tip changes that is not ours.
+func (b *Branch) describeChanges(tip *object.Commit) string {
 	changed := b.changedByHand(tip)
 	switch {
 	case len(changed) > 0:
-		return " It changes " + some(changed) + "."
+		return " It changes " + joinFirst(changed) + "."
 	case isAmended(tip):
-		return fmt.Sprintf(" Somebody changed it after it was made: `publish --verify --branch %s` says in which files it is not what %s compiles to.", b.name, short(sourceOf(tip)))
+		return fmt.Sprintf(" Somebody changed it after it was made: `publish --verify --branch %s` says in which files it is not what %s compiles to.", b.name, shortHash(sourceOf(tip)))
 	}
 	return ""
 }
@@ -238,8 +238,8 @@ func filesBetween(before *object.Tree, to *object.Commit) []string {
 	return names
 }
 
-// newer reports whether a tip was made from a descendant of a source.
-func (b *Branch) newer(tip *object.Commit, source publish.Source) (bool, error) {
+// isNewerThan reports whether a tip was made from a descendant of a source.
+func (b *Branch) isNewerThan(tip *object.Commit, source publish.Source) (bool, error) {
 	made := sourceOf(tip)
 	if made == source.Commit {
 		return false, nil
@@ -247,7 +247,7 @@ func (b *Branch) newer(tip *object.Commit, source publish.Source) (bool, error) 
 	theirs, unknown := b.git.CommitObject(plumbing.NewHash(made))
 	if unknown != nil {
 		if tip.Committer.When.After(source.Time) {
-			return false, fmt.Errorf("`%s` was published from %s, which this clone does not know and which is younger than %s: fetch it, or publish from there", b.name, short(made), short(source.Commit))
+			return false, fmt.Errorf("`%s` was published from %s, which this clone does not know and which is younger than %s: fetch it, or publish from there", b.name, shortHash(made), shortHash(source.Commit))
 		}
 		return false, nil
 	}
@@ -265,15 +265,15 @@ func (b *Branch) Differences(ctx context.Context, tree *publish.Tree, only strin
 	if err != nil {
 		return nil, err
 	}
-	last, err := b.commit(tip)
+	last, err := b.readCommit(tip)
 	if err != nil {
 		return nil, err
 	}
-	f, err := b.folder(last, tree.Folder)
+	f, err := b.openFolder(last, tree.Folder)
 	if err != nil {
 		return nil, err
 	}
-	files, err := f.write(tree, only)
+	files, err := f.writeTree(tree, only)
 	var names []string
 	for _, list := range [][]string{files.Written, files.Foreign, files.Removed} {
 		for _, name := range list {
@@ -281,7 +281,7 @@ func (b *Branch) Differences(ctx context.Context, tree *publish.Tree, only strin
 		}
 	}
 	if err == nil && len(names) == 0 && last != nil && isAmended(last) {
-		err = b.foreign(last)
+		err = b.foreignError(last)
 	}
 	return names, err
 }
@@ -299,20 +299,20 @@ func (b *Branch) Source(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	last, err := b.commit(tip)
+	last, err := b.readCommit(tip)
 	switch {
 	case err != nil:
 		return "", err
 	case last == nil:
 		return "", fmt.Errorf("there is no branch `%s`", b.name)
 	case !isOurs(last) && !isAmended(last):
-		return "", b.foreign(last)
+		return "", b.foreignError(last)
 	}
 	return sourceOf(last), nil
 }
 
-// commit reads a commit; nil is none.
-func (b *Branch) commit(hash plumbing.Hash) (*object.Commit, error) {
+// readCommit reads a commit; nil is none.
+func (b *Branch) readCommit(hash plumbing.Hash) (*object.Commit, error) {
 	if hash.IsZero() {
 		return nil, nil
 	}
@@ -323,12 +323,12 @@ func (b *Branch) commit(hash plumbing.Hash) (*object.Commit, error) {
 	return found, nil
 }
 
-func short(hash string) string { return hash[:min(12, len(hash))] }
+func shortHash(hash string) string { return hash[:min(12, len(hash))] }
 
 // named is how many files a message names.
 const named = 5
 
-func some(names []string) string {
+func joinFirst(names []string) string {
 	if len(names) <= named {
 		return strings.Join(names, ", ")
 	}

@@ -48,7 +48,7 @@ func repository(t *testing.T) (string, *publish.Tree) {
 // commit makes a commit, whose compiled tree has one file that names it.
 func commit(t *testing.T, folder, name string) *publish.Tree {
 	run(t, folder, "commit", "-q", "--allow-empty", "-m", name)
-	source, err := publish.SourceOf(folder, run(t, folder, "rev-parse", "HEAD"))
+	source, err := publish.ReadSource(folder, run(t, folder, "rev-parse", "HEAD"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func commit(t *testing.T, folder, name string) *publish.Tree {
 
 // interrupted is a place where something happens between the look and the move.
 type interrupted struct {
-	storage
+	branchStorage
 	times  int
 	happen func()
 }
@@ -67,7 +67,7 @@ func (i *interrupted) advance(ctx context.Context, from, to plumbing.Hash) error
 		i.times--
 		i.happen()
 	}
-	return i.storage.advance(ctx, from, to)
+	return i.branchStorage.advance(ctx, from, to)
 }
 
 var by = Options{Author: Author{Name: "Platform", Email: "platform@example.com"}}
@@ -79,7 +79,7 @@ func TestRace(t *testing.T) {
 			folder, one := repository(t)
 			two := commit(t, folder, "two")
 			slow, fast := open(t, folder), open(t, folder)
-			slow.place = &interrupted{storage: slow.place, times: 1, happen: func() {
+			slow.place = &interrupted{branchStorage: slow.place, times: 1, happen: func() {
 				if _, err := fast.Publish(t.Context(), one, by); err != nil {
 					t.Error(err)
 				}
@@ -101,7 +101,7 @@ func TestRaceLost(t *testing.T) {
 	folder, one := repository(t)
 	two := commit(t, folder, "two")
 	slow, fast := openRemote(t, folder), openRemote(t, folder)
-	slow.place = &interrupted{storage: slow.place, times: 1, happen: func() {
+	slow.place = &interrupted{branchStorage: slow.place, times: 1, happen: func() {
 		if _, err := fast.Publish(t.Context(), two, by); err != nil {
 			t.Error(err)
 		}
@@ -116,7 +116,7 @@ func TestRaceLost(t *testing.T) {
 func TestRaceForeign(t *testing.T) {
 	folder, one := repository(t)
 	b := openLocal(t, folder)
-	b.place = &interrupted{storage: b.place, times: 1, happen: func() { run(t, folder, "branch", "rendered", "main") }}
+	b.place = &interrupted{branchStorage: b.place, times: 1, happen: func() { run(t, folder, "branch", "rendered", "main") }}
 	if _, err := b.Publish(t.Context(), one, by); !errors.Is(err, ErrForeign) {
 		t.Errorf("got %v, want that the branch is foreign", err)
 	}
@@ -234,7 +234,7 @@ func TestName(t *testing.T) {
 		"rendered": "", "team/rendered": "", "heads/x": "", "HEAD": "what is checked out", "refs/heads/x": "write `x`", "refs/tags/x": "full name of a reference",
 		"@": "not a name", "-x": "not a name", "a..b": "not a name", "a b": "not a name", "": "not a name",
 	} {
-		if err := Name(name); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if err := CheckName(name); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("`%s`: got %v, want %q", name, err, want)
 		}
 	}
@@ -284,7 +284,7 @@ func TestToken(t *testing.T) {
 	folder, one := repository(t)
 	run(t, folder, "remote", "add", "origin", server.URL+"/platform.git")
 	for token, want := range map[string]string{"good-token": "", "hunter2-secret": "authentication required", "": "authentication required"} {
-		b, err := Remote(folder, "origin", "rendered", Credentials{"x-access-token", token})
+		b, err := OpenRemote(folder, "origin", "rendered", Credentials{"x-access-token", token})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,13 +297,13 @@ func TestToken(t *testing.T) {
 		t.Errorf("the remote has %q", log)
 	}
 	run(t, folder, "remote", "set-url", "origin", "http://git.example.com/platform.git")
-	if _, err := Remote(folder, "origin", "rendered", Credentials{"x-access-token", "good-token"}); err == nil || !strings.Contains(err.Error(), "is not https") {
+	if _, err := OpenRemote(folder, "origin", "rendered", Credentials{"x-access-token", "good-token"}); err == nil || !strings.Contains(err.Error(), "is not https") {
 		t.Errorf("got %v: a token must not be readable on its way", err)
 	}
 }
 
 func openLocal(t *testing.T, folder string) *Branch {
-	b, err := Local(folder, "rendered")
+	b, err := OpenLocal(folder, "rendered")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +317,7 @@ func openRemote(t *testing.T, folder string) *Branch {
 		run(t, folder, "init", "-q", "--bare", bare)
 		run(t, folder, "remote", "add", "origin", bare)
 	}
-	b, err := Remote(folder, "origin", "rendered", Credentials{})
+	b, err := OpenRemote(folder, "origin", "rendered", Credentials{})
 	if err != nil {
 		t.Fatal(err)
 	}

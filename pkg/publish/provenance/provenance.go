@@ -84,14 +84,14 @@ type Facts struct {
 	Artifact Subject
 }
 
-// New returns the statement of a tree.
-func New(f Facts) Statement {
+// NewStatement returns the statement of a tree.
+func NewStatement(f Facts) Statement {
 	s := Statement{Type: statementType, PredicateType: predicateType, Subject: []Subject{}}
 	if f.Artifact.Name != "" {
 		s.Subject = append(s.Subject, f.Artifact)
 	}
 	for _, file := range f.Tree.Files {
-		s.Subject = append(s.Subject, Subject{f.Tree.At(file), map[string]string{"sha256": Sum(file.Data)}})
+		s.Subject = append(s.Subject, Subject{f.Tree.PublishedPath(file), map[string]string{"sha256": SHA256(file.Data)}})
 	}
 	d := &s.Predicate.BuildDefinition
 	d.BuildType = buildType
@@ -118,21 +118,21 @@ func (s Statement) Encode() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Sum is the SHA-256 of data, in hexadecimal digits.
-func Sum(data []byte) string {
+// SHA256 is the SHA-256 of data, in hexadecimal digits.
+func SHA256(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// Sums are the SHA-256 of files, by the name that prefix gives them.
-func Sums(root fs.FS, names []string, prefix string) (map[string]string, error) {
+// SHA256OfFiles are the SHA-256 of files, by the name that prefix gives them.
+func SHA256OfFiles(root fs.FS, names []string, prefix string) (map[string]string, error) {
 	sums := map[string]string{}
 	for _, name := range names {
 		data, err := fs.ReadFile(root, name)
 		if err != nil {
 			return nil, err
 		}
-		sums[prefix+name] = Sum(data)
+		sums[prefix+name] = SHA256(data)
 	}
 	return sums, nil
 }

@@ -25,12 +25,12 @@ func TestStatement(t *testing.T) {
 		Inputs: map[string]string{"b.yaml": "2", "a.yaml": "1"}, Cluster: "local", Version: "v1",
 		Artifact: provenance.Subject{Name: "registry.example.com/p", Digest: map[string]string{"sha256": "3"}},
 	}
-	data, err := provenance.New(facts).Encode()
+	data, err := provenance.NewStatement(facts).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 20 {
-		again, err := provenance.New(facts).Encode()
+		again, err := provenance.NewStatement(facts).Encode()
 		if err != nil || string(again) != string(data) {
 			t.Fatalf("not the same twice: %v", err)
 		}
@@ -75,7 +75,7 @@ func TestInputs(t *testing.T) {
 	if _, err := fs.ReadFile(root, "a/read"); err != nil {
 		t.Fatal(err)
 	}
-	sums, err := provenance.Sums(root.FS, root.Files(), "specs/")
+	sums, err := provenance.SHA256OfFiles(root.FS, root.Files(), "specs/")
 	if err != nil {
 		t.Fatal(err)
 	}

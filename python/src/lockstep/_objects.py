@@ -27,6 +27,8 @@ INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 #: Who submitted a job, by their own account.
 USER_ANNOTATION = "lockstep.dev/user"
+#: On a runtime: the URL by which people see the logs of its jobs that are over.
+LOGS_ANNOTATION = "lockstep.dev/logs"
 CLUSTER_RUNTIME, RUNTIME = "ClusterTrainingRuntime", "TrainingRuntime"
 
 

@@ -9,6 +9,7 @@ import re
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
+from urllib.parse import quote
 
 from lockstep import _kubeflow
 from lockstep._conditions import Condition, Conditions, conditions, recorded
@@ -16,6 +17,7 @@ from lockstep._objects import (
     CONTAINER,
     JOBSET_UID_LABEL,
     LAUNCHER,
+    LOGS_ANNOTATION,
     NODE,
     QUEUE_LABEL,
     TRAINJOB_LABEL,
@@ -48,11 +50,17 @@ STOCK = "kubeflow-trainer"
 _ON_THE_WAY = ("PodsPending", "WaitingForPods", "WaitingForNodes")
 #: Reasons of pods that have machines and do not run.
 _IN_PULLING = ("ImagePullFailed", "ContainerConfigFailed", "SecretMissing", "ConfigMapMissing", "VolumeFailed")
+#: How much later than its end, which is known to the second, the last lines of a job may be.
+_AFTER_END = timedelta(minutes=1)
 #: How long before JobSet says that it has resumed its Jobs their first pods may have been made, and how far clocks may be apart.
 _RESUME_TOLD, _CLOCKS_APART = timedelta(seconds=1), timedelta(minutes=1)
 _WAIT = "; waits in queue `"
 _POSITION = re.compile(r"^waits in queue `[^`]*` at position ([0-9]+) of (?:more than )?([0-9]+)")
 _RESTART = re.compile(r"restart (\d+) of \d+")
+
+
+def _milliseconds(at: datetime) -> str:
+    return str(round(at.timestamp() * 1000))
 
 
 def job(objects: Objects) -> Job:
@@ -96,7 +104,8 @@ class _Subject:
             metrics={m["name"]: m["value"] for m in said.get("metrics") or []},
             user=annotation(self.trainjob, USER_ANNOTATION),
             started=self._started(phase),
-            ended=self.told.since("Complete") if self.told.true("Complete") else self._ended_at(),
+            ended=self._ended(),
+            logs_url=self._logs_url(phase),
             unknown=self._unknown(phase),
         )
 
@@ -298,8 +307,22 @@ class _Subject:
         mpi = self.o.runtime is not None and is_mpi(self.o.runtime)
         return self._pod(self.pods[0]).started if self.pods and not mpi else None
 
-    def _ended_at(self) -> datetime | None:
-        return self.told.since("Failed") if self.told.true("Failed") else None
+    def _ended(self) -> datetime | None:
+        return next((self.told.since(kind) for kind in ("Complete", "Failed") if self.told.true(kind)), None)
+
+    def _logs_url(self, phase: Phase) -> str:
+        ended = self._ended()
+        if self.o.runtime is None or ended is None or not phase.finished or phase is Phase.REFUSED:
+            return ""
+        metadata = self.trainjob["metadata"]
+        created = parsed(metadata["creationTimestamp"]) or ended
+        filled = {
+            "{namespace}": quote(str(metadata.get("namespace", "")), safe=""),
+            "{job}": quote(name(self.trainjob), safe=""),
+            "{from}": _milliseconds(created),
+            "{to}": _milliseconds(ended + _AFTER_END),
+        }
+        return re.sub("|".join(filled), lambda found: filled[found.group()], annotation(self.o.runtime, LOGS_ANNOTATION))
 
     def _unknown(self, phase: Phase) -> list[Withheld]:
         found = list(self.o.withheld)

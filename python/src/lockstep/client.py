@@ -388,7 +388,7 @@ class MPIClient(TrainerClient):
         return sorted((r for r in found.values() if r.mpi), key=lambda r: r.name)
 
     def _allowed(self) -> set[str] | None:
-        """The names of the cluster's runtimes that the tenant of the namespace may use, None where nothing says (pkg/jobs/fetch/offer.go)."""
+        """The names of the cluster's runtimes that the tenant of the namespace may use, None where nothing says (pkg/jobs/fetch/available_runtimes.go)."""
         try:
             annotations = self._api.get(self._paths.namespace)["metadata"].get("annotations") or {}
         except (Forbidden, NotFound):
@@ -1008,7 +1008,7 @@ def _copied(trainjob: Object, name: str) -> Object:
     wanted = copy.deepcopy(spec(trainjob))
     for others in ("suspend", "managedBy"):
         wanted.pop(others, None)
-    # Kueue writes where it placed a job, and refuses to when somebody has. So does pkg/jobs/submit/clone.go.
+    # Kueue writes where it placed a job, and refuses to when somebody has. So does pkg/jobs/submit/clone_and_set.go.
     patches = [p for p in wanted.pop("runtimePatches", None) or [] if "kueue.x-k8s.io" not in p["manager"]]
     if patches:
         wanted["runtimePatches"] = [{k: v for k, v in p.items() if k != "time"} for p in patches]

@@ -141,6 +141,8 @@ class Job(types.TrainJob):
     #: When its command began, or its launcher where nobody says more; and when it was over.
     started: datetime | None = None
     ended: datetime | None = None
+    #: Where its logs are kept when it is over, also when its pods are gone; empty where the platform does not say.
+    logs_url: str = ""
     #: What cannot be known, and why.
     unknown: list[Withheld] = field(default_factory=list)
 
@@ -209,6 +211,7 @@ class Job(types.TrainJob):
             notes = [("why", self.cause.evidence), ("what to do", self.cause.remedy), ("more", self.cause.url)]
         elif self.message:
             notes = [("why", self.message)]
+        notes += [("logs", self.logs_url)]
         notes += [("metrics", ", ".join(f"{k} {v}" for k, v in self.metrics.items()))]
         notes += [("remaining", "" if self.remaining is None else human(self.remaining))]
         notes += [("not known", f"{held.what}: {held.why}") for held in self.unknown]

@@ -127,7 +127,7 @@ func requestsOf(ctx context.Context, config *rest.Config, jobs int) (int64, erro
 	if err != nil {
 		return 0, err
 	}
-	listed, hidden, err := fetch.List(ctx, c, fetch.Selection{Namespace: namespace})
+	listed, hidden, err := fetch.ListJobs(ctx, c, fetch.JobSelection{Namespace: namespace})
 	if err == nil && (len(listed) != jobs || len(hidden) > 0) {
 		err = fmt.Errorf("%d jobs are listed, want %d; hidden: %v", len(listed), jobs, hidden)
 	}

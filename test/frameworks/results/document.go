@@ -29,7 +29,8 @@ const rowsHead = `
 ## Frameworks and launchers
 
 *Runs*: all ranks ran on their nodes and the program ended well. *Learns*: the same small network learned more than 98 % on all ranks together, with the weights of a single
-process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py)). *Exit*, *killed* and *memory*: rank 2 exited with 3, was killed by SIGKILL, or
+process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py),
+[tensorflow-train](../test/images/tensorflow-train/tensorflow-train.py)). *Exit*, *killed* and *memory*: rank 2 exited with 3, was killed by SIGKILL, or
 took more memory than its pod may have, in the middle, and the condition of the TrainJob named that rank and how it ended; otherwise the reason that it gave, of another rank or of none
 ([limits](limits.md)).
 

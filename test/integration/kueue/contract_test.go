@@ -212,7 +212,7 @@ func TestAdmittedAndPreempted(t *testing.T) {
 	if err := queued.RunWithPodSetsInfo(t.Context(), cluster, infos); err != nil {
 		t.Fatal(err)
 	}
-	admitted := desired.Rescheduled(resolve(t, built, trainJob), started)
+	admitted := desired.RescheduledJobSet(resolve(t, built, trainJob), started)
 	if *admitted.Spec.Suspend {
 		t.Error("an admitted job runs")
 	}
@@ -232,7 +232,7 @@ func TestAdmittedAndPreempted(t *testing.T) {
 	}
 	observed := observe.Observed{Now: time.Unix(1000, 0), TrainJob: trainJob, Runtime: as(built), JobSet: admitted}
 	observed.JobSet.UID = "jobset"
-	decision, err := decide.Decide(phase.Derive(observed), bytes.NewReader(nil))
+	decision, err := decide.Decide(phase.DeriveFacts(observed), bytes.NewReader(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,17 +243,17 @@ func TestAdmittedAndPreempted(t *testing.T) {
 		t.Error("a preempted job has not failed")
 	}
 	admitted = decision.Update
-	trainJob.Status = status.Compute(phase.Derive(observed), decision, nil)
+	trainJob.Status = status.ComputeStatus(phase.DeriveFacts(observed), decision, nil)
 	if _, _, finished := queued.Finished(t.Context()); finished {
 		t.Error("and Kueue does not take it for finished")
 	}
 	admitted.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: "launcher", Suspended: 1}, {Name: "node", Suspended: 1}}
 	observed.JobSet = admitted
-	trainJob.Status = status.Compute(phase.Derive(observed), decision, nil)
+	trainJob.Status = status.ComputeStatus(phase.DeriveFacts(observed), decision, nil)
 	if stopped, err := queued.Stop(t.Context(), cluster, nil, "", ""); err != nil || !stopped {
 		t.Fatalf("with nothing active the job is stopped: %v", err)
 	}
-	restored := desired.Rescheduled(resolve(t, built, trainJob), admitted)
+	restored := desired.RescheduledJobSet(resolve(t, built, trainJob), admitted)
 	if place := restored.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec; len(place.Tolerations) != 0 || place.NodeSelector["flavor"] != "" {
 		t.Errorf("the placement is gone with the admission: %v %v", place.NodeSelector, place.Tolerations)
 	}
@@ -269,11 +269,11 @@ func TestCountsSayWhatKueueReads(t *testing.T) {
 	report := func(statuses ...jobset.ReplicatedJobStatus) {
 		js.Status.ReplicatedJobsStatus = statuses
 		o := observe.Observed{Now: time.Unix(1000, 0), TrainJob: trainJob, Runtime: as(built), JobSet: js}
-		decision, err := decide.Decide(phase.Derive(o), nil)
+		decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		trainJob.Status = status.Compute(phase.Derive(o), decision, nil)
+		trainJob.Status = status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
 	}
 	report(jobset.ReplicatedJobStatus{Name: "launcher", Active: 1}, jobset.ReplicatedJobStatus{Name: "node", Active: 1})
 	if queued.PodsReady(t.Context(), cluster) {

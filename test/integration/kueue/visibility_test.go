@@ -53,8 +53,8 @@ func TestOrderOfAQueueIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := ours.Order{Length: 2, Positions: map[types.UID]ours.Position{"uid-b": {InQueue: 0, Overall: 1}, "uid-c": {InQueue: 1, Overall: 2}}}
-	if diff := cmp.Diff(want, ours.OrderIn(unstructured.Unstructured{Object: content})); diff != "" {
+	want := ours.QueueOrder{Length: 2, Positions: map[types.UID]ours.QueuePosition{"uid-b": {InQueue: 0, Overall: 1}, "uid-c": {InQueue: 1, Overall: 2}}}
+	if diff := cmp.Diff(want, ours.ParseOrder(unstructured.Unstructured{Object: content})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -23,5 +23,5 @@ func TestWaived(t *testing.T) {
 			t.Errorf("no %s in %s", want, b.String())
 		}
 	}
-	sariftest.Valid(t, b.String())
+	sariftest.CheckValid(t, b.String())
 }

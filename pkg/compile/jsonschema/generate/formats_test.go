@@ -53,6 +53,11 @@ var samples = map[string]struct{ good, bad, wider []string }{
 		[]string{"90s", "15m", "72h", "1h30m", "1.5h", "+5m", "1000ms"}, []string{"5", "5 m", "1d", "-5m", "m", "5M", "1w"},
 		[]string{"0s", "1ms", "1.5s", "9999999999h"},
 	},
+	"email": {
+		[]string{"ml-oncall@example.com", "a+b.c@x", "größe@example.com", "a@[192.0.2.1]"},
+		[]string{"ml-oncall", "@example.com", "a@", "A <a@example.com>", "<a@example.com>", "a@b, c@d", "a@b@c", "{{x}}@example.com", `"a b"@example.com`, "a @b"},
+		[]string{"a..b@example.com", ".a@example.com"},
+	},
 	"env-name": {[]string{"OMP_NUM_THREADS", "a.b-c", "_", ".a"}, []string{"1A", "A B", "A=B", ".", "..", "..a", "Ä"}, nil},
 	"git-url": {
 		[]string{"https://git.example.com/platform.git", "http://git/x", "ssh://git@git.example.com:22/a/b.git", "HTTPS://git/x"},
@@ -83,6 +88,11 @@ var samples = map[string]struct{ good, bad, wider []string }{
 	},
 	"label-value": {[]string{"large", "NVIDIA-H100-80GB-HBM3", "a_b.c", long}, []string{"a/b", "-a", "a-", "a b", long + "a"}, nil},
 	"mount-path":  {[]string{"/data", "/a/b.c/...", "/a b"}, []string{"data", "/", "/a/", "/a//b", "/a/../b", "/a/.", "/..", "/a:b"}, nil},
+	"logs-url": {
+		[]string{"https://logs.example.com/{namespace}/{job}", "https://g/explore?panes=%7B%22a%22:%22{namespace}/{job}%22%7D&from={from}&to={to}#x"},
+		[]string{"http://g/{namespace}/{job}", "https://{namespace}/{job}", "https://u@g/{namespace}/{job}", "https://g/{namespace}/{job}/{pod}", `https://g/?q={"a":1}{namespace}{job}`, "https://g/{namespace} {job}", "g/{namespace}/{job}"},
+		[]string{"https://g/{namespace}", "https://g/{job}", "https://g:port/{namespace}/{job}", "https://g/%zz/{namespace}/{job}"},
+	},
 	"mpi-version": {
 		[]string{"5", "5.0.7", "2021.13", "5.0.7rc1", "4.2-beta1", "4.3.0b1"}, []string{"five", "v5", "5.", ".5", "5.0.7 ", "5..0", strings.Repeat("1", 64), "5.0.7RC"}, nil,
 	},
@@ -94,6 +104,7 @@ var samples = map[string]struct{ good, bad, wider []string }{
 	"resource-name": {
 		[]string{"nvidia.com/gpu", "rdma/hca_shared", "vpc.amazonaws.com/efa"}, []string{"gpu", "a/b/c", "/gpu", "nvidia.com/", "Nvidia.com/gpu", "a b/c"}, nil,
 	},
+	"secret-key": {[]string{"url", ".dockerconfigjson", "a_b-C.1"}, []string{"a/b", "a b", ".", "..", "..a", "ä", strings.Repeat("a", 254)}, nil},
 	"sha256": {
 		[]string{"sha256:" + strings.Repeat("0a", 32)}, []string{strings.Repeat("0a", 32), "sha256:" + strings.Repeat("0A", 32), "sha256:00", "sha512:" + strings.Repeat("0", 64)}, nil,
 	},

@@ -65,6 +65,7 @@ var kinds = []string{
 	"monitoring.coreos.com/v1/PodMonitor",
 	"monitoring.coreos.com/v1/PrometheusRule",
 	"monitoring.coreos.com/v1/ServiceMonitor",
+	"monitoring.coreos.com/v1alpha1/AlertmanagerConfig",
 	"scheduling.x-k8s.io/v1alpha1/PodGroup",
 	"security.openshift.io/v1/SecurityContextConstraints",
 	"source.toolkit.fluxcd.io/v1/Bucket",

@@ -7,10 +7,10 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
-var monitoringKinds = []string{"ServiceMonitor", "PodMonitor", "Probe", "PrometheusRule", "ScrapeConfig", "AlertmanagerConfig"}
+var monitoringKinds = []string{"ServiceMonitor", "PodMonitor", "Probe", "PrometheusRule", "ScrapeConfig"}
 
 var monitoringRule = &Rule{
-	Name: "monitoring", Title: "What is measured, and who is warned",
+	Name: "monitoring", Title: "What is measured, and what is warned of",
 	Doc: "Scrape targets, alerts and dashboards. They act at once and touch no job. What is removed is a warning: nobody is told any more " +
 		"what it told. So is an alert that is missing or that a patch words otherwise, and a scrape that asks through another place or with a credential of Prometheus'.",
 	Says: []Consequence{RestartsNothing, WidensAccess},
@@ -38,9 +38,9 @@ var monitoringRule = &Rule{
 	}),
 }
 
-// elsewhere are fields by which a scrape, or a message, goes through or to another place, or takes a credential of Prometheus along.
+// elsewhere are fields by which a scrape goes through or to another place, or takes a credential of Prometheus along.
 var elsewhere = []string{
-	"proxyUrl", "bearerTokenFile", "bearerTokenSecret", "authorization", "basicAuth", "oauth2", "tlsConfig", "receivers", "webhookConfigs", "remoteWrite", "staticConfigs", "prober",
+	"proxyUrl", "bearerTokenFile", "bearerTokenSecret", "authorization", "basicAuth", "oauth2", "tlsConfig", "remoteWrite", "staticConfigs", "prober",
 }
 
 func scrapesElsewhere(c *match.Change) bool {

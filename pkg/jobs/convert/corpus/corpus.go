@@ -46,9 +46,9 @@ spec:
                 memory: 1Gi
 `
 
-// Repository returns the specs in testdata/repository.txtar below a folder: a cluster that queues, with machines with and without
+// LoadRepository returns the specs in testdata/repository.txtar below a folder: a cluster that queues, with machines with and without
 // accelerators, and two tenants.
-func Repository(tb testing.TB, folder string) fstest.MapFS {
+func LoadRepository(tb testing.TB, folder string) fstest.MapFS {
 	tb.Helper()
 	archive, err := txtar.ParseFile(filepath.Join(folder, "repository.txtar"))
 	if err != nil {
@@ -61,8 +61,8 @@ func Repository(tb testing.TB, folder string) fstest.MapFS {
 	return root
 }
 
-// Mutations returns the MPIJobs of all cases below a folder, by name.
-func Mutations(tb testing.TB, folder string) map[string]string {
+// LoadMutations returns the MPIJobs of all cases below a folder, by name.
+func LoadMutations(tb testing.TB, folder string) map[string]string {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "mutations", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -78,7 +78,7 @@ func Mutations(tb testing.TB, folder string) map[string]string {
 		if change < 0 {
 			tb.Fatalf("%s has no change.yaml", file)
 		}
-		jobs[strings.TrimSuffix(filepath.Base(file), ".txtar")] = Changed(tb, string(archive.Files[change].Data))
+		jobs[strings.TrimSuffix(filepath.Base(file), ".txtar")] = ChangedMPIJob(tb, string(archive.Files[change].Data))
 	}
 	return jobs
 }
@@ -89,8 +89,8 @@ var short = strings.NewReplacer(
 	"L.", "spec.mpiReplicaSpecs.Launcher.template.spec.", "W.", "spec.mpiReplicaSpecs.Worker.template.spec.",
 )
 
-// Changed returns the plain MPIJob with a change: a mapping of paths to values, null for what is taken away.
-func Changed(tb testing.TB, change string) string {
+// ChangedMPIJob returns the plain MPIJob with a change: a mapping of paths to values, null for what is taken away.
+func ChangedMPIJob(tb testing.TB, change string) string {
 	tb.Helper()
 	var job any
 	var paths map[string]any
@@ -107,7 +107,7 @@ func Changed(tb testing.TB, change string) string {
 				break
 			}
 		}
-		job = put(job, steps.FindAllString(path, -1), value)
+		job = putAtPath(job, steps.FindAllString(path, -1), value)
 	}
 	text, err := yaml.Marshal(job)
 	if err != nil {
@@ -118,7 +118,7 @@ func Changed(tb testing.TB, change string) string {
 
 var steps = regexp.MustCompile(`[^.\[\]]+`)
 
-func put(into any, path []string, value any) any {
+func putAtPath(into any, path []string, value any) any {
 	if len(path) == 0 {
 		return value
 	}
@@ -127,7 +127,7 @@ func put(into any, path []string, value any) any {
 		for len(items) <= i {
 			items = append(items, map[string]any{})
 		}
-		items[i] = put(items[i], path[1:], value)
+		items[i] = putAtPath(items[i], path[1:], value)
 		return items
 	}
 	entries, ok := into.(map[string]any)
@@ -138,14 +138,14 @@ func put(into any, path []string, value any) any {
 		delete(entries, path[0])
 		return entries
 	}
-	entries[path[0]] = put(entries[path[0]], path[1:], value)
+	entries[path[0]] = putAtPath(entries[path[0]], path[1:], value)
 	return entries
 }
 
-// Examples returns mpi-operator's own examples by path, below the folder `examples` of its module.
-func Examples(tb testing.TB) map[string]string {
+// LoadExamples returns mpi-operator's own examples by path, below the folder `examples` of its module.
+func LoadExamples(tb testing.TB) map[string]string {
 	tb.Helper()
-	dir := Module(tb)
+	dir := ModuleFolder(tb)
 	files, err := filepath.Glob(filepath.Join(dir, "examples", "*", "*", "*.yaml"))
 	if err != nil || len(files) == 0 {
 		tb.Fatalf("no examples in %s (error: %v)", dir, err)

@@ -20,31 +20,31 @@ import (
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Job is a TrainJob whose pods are read.
-type Job struct {
+// JobLogs is a TrainJob whose pods are read.
+type JobLogs struct {
 	Namespace, Name string
 	// Reader lists its pods, Core reads their logs.
 	Reader client.Reader
 	Core   corev1client.PodsGetter
 }
 
-var _ logs.Cluster = Job{}
+var _ logs.Cluster = JobLogs{}
 
 // Containers lists the main containers of the pods of the job.
-func (j Job) Containers(ctx context.Context) (all []logs.Status, over bool, err error) {
+func (j JobLogs) Containers(ctx context.Context) (all []logs.ContainerStatus, over bool, err error) {
 	var object trainer.TrainJob
 	// The job is looked at before its pods: what ends in between is seen the next time.
 	switch err := j.Reader.Get(ctx, client.ObjectKey{Namespace: j.Namespace, Name: j.Name}, &object); {
 	case apierrors.IsNotFound(err):
 		over = true
 	case err != nil:
-		return nil, false, refused(err)
+		return nil, false, markRefused(err)
 	default:
-		over = mpijob.Finished(&object)
+		over = mpijob.IsFinished(&object)
 	}
 	var pods corev1.PodList
 	if err := j.Reader.List(ctx, &pods, client.InNamespace(j.Namespace), client.MatchingLabels{mpi.JobSetNameLabel: j.Name}); err != nil {
-		return nil, false, refused(err)
+		return nil, false, markRefused(err)
 	}
 	for i := range pods.Items {
 		all = append(all, statusOf(&pods.Items[i]))
@@ -53,9 +53,9 @@ func (j Job) Containers(ctx context.Context) (all []logs.Status, over bool, err 
 }
 
 // statusOf returns how the main container of a pod is; of a pod that has none of our name, the first one.
-func statusOf(pod *corev1.Pod) logs.Status {
+func statusOf(pod *corev1.Pod) logs.ContainerStatus {
 	index, _ := strconv.Atoi(pod.Labels[mpi.CompletionIndexLabel])
-	s := logs.Status{Source: logs.Source{
+	s := logs.ContainerStatus{LogSource: logs.LogSource{
 		Pod: pod.Name, UID: string(pod.UID), Container: pod.Spec.Containers[0].Name,
 		Role: pod.Labels[mpi.ReplicatedJobLabel], Index: index, Machine: pod.Spec.NodeName,
 	}}
@@ -69,12 +69,12 @@ func statusOf(pod *corev1.Pod) logs.Status {
 		}
 		s.Restarts = int(c.RestartCount)
 		s.Started = c.State.Running != nil || c.State.Terminated != nil || c.LastTerminationState.Terminated != nil
-		s.Ended = s.Ended || c.State.Terminated != nil && staysEnded(pod, c.State.Terminated)
+		s.Ended = s.Ended || c.State.Terminated != nil && isEndedForGood(pod, c.State.Terminated)
 	}
 	return s
 }
 
-func staysEnded(pod *corev1.Pod, end *corev1.ContainerStateTerminated) bool {
+func isEndedForGood(pod *corev1.Pod, end *corev1.ContainerStateTerminated) bool {
 	switch {
 	case pod.DeletionTimestamp != nil, pod.Spec.RestartPolicy == corev1.RestartPolicyNever:
 		return true
@@ -85,7 +85,7 @@ func staysEnded(pod *corev1.Pod, end *corev1.ContainerStateTerminated) bool {
 }
 
 // Open reads a log.
-func (j Job) Open(ctx context.Context, source logs.Source, request logs.Request) (io.ReadCloser, error) {
+func (j JobLogs) Open(ctx context.Context, source logs.LogSource, request logs.LogRequest) (io.ReadCloser, error) {
 	options := &corev1.PodLogOptions{
 		Container: source.Container, Timestamps: true, Follow: request.Follow, Previous: request.Previous, TailLines: request.Tail,
 	}
@@ -103,11 +103,11 @@ func (j Job) Open(ctx context.Context, source logs.Source, request logs.Request)
 	case apierrors.IsBadRequest(err):
 		return nil, fmt.Errorf("%w: %w", logs.ErrNotStarted, err)
 	}
-	return nil, refused(err)
+	return nil, markRefused(err)
 }
 
-// refused marks what another try does not change.
-func refused(err error) error {
+// markRefused marks what another try does not change.
+func markRefused(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return fmt.Errorf("%w: %w", logs.ErrRefused, err)
 	}

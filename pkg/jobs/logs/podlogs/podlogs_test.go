@@ -22,7 +22,7 @@ const (
 	lines    = 10000
 )
 
-func jobOn(t *testing.T, server *fakeServer) podlogs.Job {
+func jobOn(t *testing.T, server *fakeServer) podlogs.JobLogs {
 	t.Helper()
 	config := &rest.Config{Host: server.url, QPS: -1}
 	reader, err := fetch.NewClient(config)
@@ -33,7 +33,7 @@ func jobOn(t *testing.T, server *fakeServer) podlogs.Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return podlogs.Job{Namespace: "team", Name: "train", Reader: reader, Core: core}
+	return podlogs.JobLogs{Namespace: "team", Name: "train", Reader: reader, Core: core}
 }
 
 // collected is what a reader was given.

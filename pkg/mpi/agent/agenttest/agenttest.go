@@ -20,8 +20,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 )
 
-// PEM returns a new private key in the form in which the Secret of a job holds it.
-func PEM(t testing.TB, curve elliptic.Curve) []byte {
+// NewKeyPEM returns a new private key in the form in which the Secret of a job holds it.
+func NewKeyPEM(t testing.TB, curve elliptic.Curve) []byte {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(curve, rand.Reader)
 	if err != nil {
@@ -34,10 +34,10 @@ func PEM(t testing.TB, curve elliptic.Curve) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 }
 
-// Key returns a new key of a job.
-func Key(t testing.TB) identity.Key {
+// NewKey returns a new key of a job.
+func NewKey(t testing.TB) identity.Key {
 	t.Helper()
-	key, err := identity.Parse(PEM(t, elliptic.P256()))
+	key, err := identity.ParseKey(NewKeyPEM(t, elliptic.P256()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,9 +46,9 @@ func Key(t testing.TB) identity.Key {
 
 var networks atomic.Int32
 
-// Addresses returns n loopback addresses of which the calling test is the only user, and a port that is free on all of
+// FreeAddresses returns n loopback addresses of which the calling test is the only user, and a port that is free on all of
 // them. Where a program runs its tests many times the addresses come again, of tests that have long ended.
-func Addresses(t testing.TB, n int) (addresses []string, port int) {
+func FreeAddresses(t testing.TB, n int) (addresses []string, port int) {
 	t.Helper()
 	network := fmt.Sprintf("127.%d.%d", 64+os.Getpid()%128, networks.Add(1)%256)
 	for i := range n {
@@ -82,8 +82,8 @@ func freePort(t testing.TB, addresses []string) int {
 	return port
 }
 
-// Exited is the end with a code.
-func Exited(code int) process.Status { return process.Status(code << 8) }
+// StatusOfCode is the end with a code.
+func StatusOfCode(code int) process.Status { return process.Status(code << 8) }
 
-// Killed is the end by a signal.
-func Killed(signal syscall.Signal) process.Status { return process.Status(signal) }
+// StatusOfSignal is the end by a signal.
+func StatusOfSignal(signal syscall.Signal) process.Status { return process.Status(signal) }

@@ -70,7 +70,7 @@ func TestConnectNamesTheCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), c.limit)
 			defer cancel()
-			_, err := client.Connect(ctx, c.dial, agenttest.Key(t), c.address)
+			_, err := client.Connect(ctx, c.dial, agenttest.NewKey(t), c.address)
 			var failure *client.Failure
 			if !errors.As(err, &failure) || failure.Cause != c.want {
 				t.Fatalf("got %v", err)
@@ -84,7 +84,7 @@ func TestConnectNamesTheCause(t *testing.T) {
 
 func TestAt(t *testing.T) {
 	for address, want := range map[string]string{"10.0.0.1": "10.0.0.1:2222", "fd00::1": "[fd00::1]:2222", "": "", "w-0.demo": ""} {
-		got, err := client.At(mpi.HostAddress{Name: "w-0", Address: address}, 2222)
+		got, err := client.AgentAddress(mpi.HostAddress{Name: "w-0", Address: address}, 2222)
 		var failure *client.Failure
 		if got != want || want == "" && (!errors.As(err, &failure) || failure.Cause != client.NoAddress) {
 			t.Errorf("%q: got %q, %v", address, got, err)
@@ -97,7 +97,7 @@ func TestPushNeedsALauncher(t *testing.T) {
 		"no host":    {},
 		"no address": {Hosts: []mpi.HostAddress{{Name: "l"}}},
 	} {
-		if _, err := client.Push(t.Context(), dialer, agenttest.Key(t), table); err == nil {
+		if _, err := client.PushHostTable(t.Context(), dialer, agenttest.NewKey(t), table); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -106,7 +106,7 @@ func TestPushNeedsALauncher(t *testing.T) {
 // A launcher is a user's: it may accept a connection, or a question, and say nothing.
 func TestPushDoesNotWaitForAMuteLauncher(t *testing.T) {
 	client.LauncherAnswersWithin(t, 200*time.Millisecond)
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	accepts := answering(t, func(net.Conn) {})
 	listens := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{
 		Subsystems: map[string]server.Subsystem{mpi.HostTableSubsystem: func(ctx context.Context, _ []byte) (any, error) {
@@ -116,7 +116,7 @@ func TestPushDoesNotWaitForAMuteLauncher(t *testing.T) {
 	}})
 	for name, address := range map[string]string{"accepts only": accepts, "takes the question": listens} {
 		dial := func(ctx context.Context, network, _ string) (net.Conn, error) { return dialer(ctx, network, address) }
-		_, err := client.Push(t.Context(), dial, key, mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "l", Address: "10.0.0.1"}}})
+		_, err := client.PushHostTable(t.Context(), dial, key, mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "l", Address: "10.0.0.1"}}})
 		var failure *client.Failure
 		if !errors.As(err, &failure) || failure.Cause != client.NoHandshake {
 			t.Errorf("%s: got %v", name, err)
@@ -127,7 +127,7 @@ func TestPushDoesNotWaitForAMuteLauncher(t *testing.T) {
 // The report says how long ago things happened. An agent that is slow to answer the second question must not make them look
 // younger.
 func TestAReportCountsFromWhenItCame(t *testing.T) {
-	key, asked, age := agenttest.Key(t), make(chan time.Time, 1), 4.5
+	key, asked, age := agenttest.NewKey(t), make(chan time.Time, 1), 4.5
 	address := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{
 		Subsystems: map[string]server.Subsystem{
 			mpi.ReportSubsystem: func(context.Context, []byte) (any, error) {
@@ -139,7 +139,7 @@ func TestAReportCountsFromWhenItCame(t *testing.T) {
 			},
 		},
 	}})
-	answer, err := client.Report(t.Context(), dialer, key, address)
+	answer, err := client.AskReport(t.Context(), dialer, key, address)
 	if err != nil || answer.Daemons != 3 || answer.LaunchAge == nil || *answer.LaunchAge != age || answer.Progress.Processes != 2 {
 		t.Fatalf("%+v, %v", answer, err)
 	}

@@ -23,7 +23,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 func Connect(ctx context.Context, dial Dial, key identity.Key, address string) (*ssh.Client, error) {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
-		return nil, failure(err)
+		return nil, failureOf(err)
 	}
 	client, err := handshake(ctx, conn, key, address)
 	if err != nil {
@@ -37,7 +37,7 @@ func handshake(ctx context.Context, conn net.Conn, key identity.Key, address str
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	c, channels, requests, err := ssh.NewClientConn(conn, address, key.ClientConfig())
 	if !stop() {
-		return nil, late(fmt.Errorf("handshake: %w", context.Cause(ctx)))
+		return nil, failureOfEndedContext(fmt.Errorf("handshake: %w", context.Cause(ctx)))
 	}
 	if err != nil {
 		return nil, handshakeFailure(err)
@@ -45,13 +45,13 @@ func handshake(ctx context.Context, conn net.Conn, key identity.Key, address str
 	return ssh.NewClient(c, channels, requests), nil
 }
 
-// late is the failure of a talk that its context ended. Packets arrive there, so it is another matter than a connection
+// failureOfEndedContext is the failure of a talk that its context ended. Packets arrive there, so it is another matter than a connection
 // that is never made.
-func late(err error) error {
+func failureOfEndedContext(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &Failure{Cause: NoHandshake, Err: err}
 	}
-	return failure(err)
+	return failureOf(err)
 }
 
 func handshakeFailure(err error) error {
@@ -61,9 +61,9 @@ func handshakeFailure(err error) error {
 	return &Failure{Cause: NotAnAgent, Err: err}
 }
 
-// At returns the address of the agent of a pod, for example `10.244.1.5:2222`. A pod without an IP address is a
+// AgentAddress returns the address of the agent of a pod, for example `10.244.1.5:2222`. A pod without an IP address is a
 // *Failure.
-func At(host mpi.HostAddress, port int) (string, error) {
+func AgentAddress(host mpi.HostAddress, port int) (string, error) {
 	if host.Address == "" {
 		return "", &Failure{Cause: NoAddress, Err: errors.New("the pod has no IP address")}
 	}

@@ -40,8 +40,8 @@ const (
 	OtherPod Cause = "another pod of the job answers there"
 )
 
-// Is reports whether an error is a *Failure of one of these causes.
-func Is(err error, causes ...Cause) bool {
+// HasCause reports whether an error is a *Failure of one of these causes.
+func HasCause(err error, causes ...Cause) bool {
 	var failure *Failure
 	return errors.As(err, &failure) && slices.Contains(causes, failure.Cause)
 }
@@ -94,8 +94,8 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// failure finds the cause of an error; nil stays nil.
-func failure(err error) error {
+// failureOf finds the cause of an error; nil stays nil.
+func failureOf(err error) error {
 	var known *Failure
 	if err == nil || errors.As(err, &known) {
 		return err
@@ -139,24 +139,24 @@ func isAuthentication(err error) bool {
 		strings.Contains(err.Error(), "unable to authenticate")
 }
 
-// Explain returns the error of an open connection as a *Failure. A session that ended without an exit status has lost
+// ExplainSessionEnd returns the error of an open connection as a *Failure. A session that ended without an exit status has lost
 // its connection.
-func Explain(err error) error {
+func ExplainSessionEnd(err error) error {
 	var missing *ssh.ExitMissingError
 	if errors.As(err, &missing) {
 		return &Failure{Cause: Lost, Err: err}
 	}
-	return failure(err)
+	return failureOf(err)
 }
 
-// Describe is an error in words for a table of failures, with what to check.
-func Describe(err error) string {
+// DescribeError is an error in words for a table of failures, with what to check.
+func DescribeError(err error) string {
 	var failure *Failure
 	if errors.As(err, &failure) {
 		return failure.Error()
 	}
-	return OneLine(err)
+	return ErrorInOneLine(err)
 }
 
-// OneLine is an error in one line.
-func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+// ErrorInOneLine is an error in one line.
+func ErrorInOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

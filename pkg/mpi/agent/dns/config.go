@@ -30,22 +30,22 @@ const (
 	maxDots    = 15
 )
 
-// Load reads a configuration file.
-func Load(path string) (Config, error) {
+// LoadConfig reads a configuration file.
+func LoadConfig(path string) (Config, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read the configuration of DNS: %w", err)
 	}
 	defer file.Close()
-	config, err := Parse(file)
+	config, err := ParseConfig(file)
 	if err == nil && len(config.Servers) == 0 {
 		err = fmt.Errorf("%s names no server", path)
 	}
 	return config, err
 }
 
-// Parse reads the words that it knows and skips all others, as resolvers do.
-func Parse(r io.Reader) (Config, error) {
+// ParseConfig reads the words that it knows and skips all others, as resolvers do.
+func ParseConfig(r io.Reader) (Config, error) {
 	config := Config{Dots: 1}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -83,8 +83,8 @@ func (c *Config) setOptions(options []string) {
 	}
 }
 
-// candidates returns the absolute names that a name may stand for, in the order in which a resolver tries them.
-func (c Config) candidates(name string) []string {
+// candidateNames returns the absolute names that a name may stand for, in the order in which a resolver tries them.
+func (c Config) candidateNames(name string) []string {
 	if strings.HasSuffix(name, ".") {
 		return []string{name}
 	}

@@ -57,12 +57,12 @@ func TestAMissingNameIsFoundAsSoonAsItExists(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 	}
-	server.Set(pod, first)
+	server.SetAddress(pod, first)
 	// No time has passed: a cache that had been asked for the address would say for 30 s that there is none.
 	if got, err := lookup.Address(t.Context()); err != nil || got != first {
 		t.Errorf("got %v, %v", got, err)
 	}
-	for _, query := range server.Heard()[:60] {
+	for _, query := range server.Queries()[:60] {
 		if query.Type < 65280 || query.Type > 65534 {
 			t.Fatalf("asked for %v while the name was missing", query.Type)
 		}
@@ -77,7 +77,7 @@ func TestAnotherClientsQueryMaySpoilTheCache(t *testing.T) {
 	if _, err := plain.LookupHost(t.Context(), pod); err == nil {
 		t.Fatal("found what is not there")
 	}
-	server.Set(pod, first)
+	server.SetAddress(pod, first)
 	if _, err := plain.LookupHost(t.Context(), pod); err == nil {
 		t.Fatal("the server of this test keeps nothing")
 	}
@@ -88,11 +88,11 @@ func TestAnotherClientsQueryMaySpoilTheCache(t *testing.T) {
 
 func TestAStaleAddressIsAskedForPastTheCache(t *testing.T) {
 	server, resolver, time := cluster(t)
-	server.Set(pod, first)
+	server.SetAddress(pod, first)
 	if got, err := resolver.Lookup(pod).Address(t.Context()); err != nil || got != first { // an earlier job
 		t.Fatal(got, err)
 	}
-	server.Set(pod, second)
+	server.SetAddress(pod, second)
 	lookup := resolver.Lookup(pod)
 	stale, err := lookup.Address(t.Context())
 	if err != nil || stale != first {
@@ -108,10 +108,10 @@ func TestAStaleAddressIsAskedForPastTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	server.Set(pod, third)
-	asked := len(server.Heard())
-	if got, err := lookup.Address(t.Context()); err != nil || got != second || len(server.Heard()) != asked+1 {
-		t.Errorf("with nothing left to ask: %v, %v, %d queries", got, err, len(server.Heard())-asked)
+	server.SetAddress(pod, third)
+	asked := len(server.Queries())
+	if got, err := lookup.Address(t.Context()); err != nil || got != second || len(server.Queries()) != asked+1 {
+		t.Errorf("with nothing left to ask: %v, %v, %d queries", got, err, len(server.Queries())-asked)
 	}
 	time.pass(keep + 1)
 	if got, err := lookup.Address(t.Context()); err != nil || got != third {
@@ -122,12 +122,12 @@ func TestAStaleAddressIsAskedForPastTheCache(t *testing.T) {
 func TestAddressFamiliesAndTruncation(t *testing.T) {
 	server, resolver, _ := cluster(t)
 	six := netip.MustParseAddr("fd00::1")
-	server.Set(pod, six)
+	server.SetAddress(pod, six)
 	if got, err := resolver.Lookup(pod).Address(t.Context()); err != nil || got != six {
 		t.Errorf("IPv6 only: %v, %v", got, err)
 	}
-	server.Set(pod, first)
-	server.Truncate()
+	server.SetAddress(pod, first)
+	server.TruncateUDP()
 	resolver.Now = func() time.Time { return time.Unix(1, 0) }
 	server.SetClock(func() time.Time { return time.Unix(1000, 0) })
 	if got, err := resolver.Lookup(pod).Address(t.Context()); err != nil || got != first {
@@ -138,8 +138,8 @@ func TestAddressFamiliesAndTruncation(t *testing.T) {
 func TestServersAreAskedInTurn(t *testing.T) {
 	server, resolver, _ := cluster(t)
 	broken := dnstest.Start(t, "127.0.0.1:0", keep)
-	broken.Fail(dnsmessage.RCodeServerFailure)
-	server.Set(pod, first)
+	broken.FailWith(dnsmessage.RCodeServerFailure)
+	server.SetAddress(pod, first)
 	resolver.Config.Servers = []string{broken.Address, server.Address}
 	if got, err := resolver.Lookup("demo-node-0-0.demo").Address(t.Context()); err != nil || got != first {
 		t.Errorf("got %v, %v", got, err)
@@ -151,10 +151,10 @@ func TestBrokenServersAreNamed(t *testing.T) {
 		set  func(*dnstest.Server, *dns.Resolver)
 		want string
 	}{
-		"fails":  {func(s *dnstest.Server, _ *dns.Resolver) { s.Fail(dnsmessage.RCodeServerFailure) }, "127.0.0.1: answers RCodeServerFailure"},
+		"fails":  {func(s *dnstest.Server, _ *dns.Resolver) { s.FailWith(dnsmessage.RCodeServerFailure) }, "127.0.0.1: answers RCodeServerFailure"},
 		"closed": {func(_ *dnstest.Server, r *dns.Resolver) { r.Config.Servers = []string{"127.0.0.1:1"} }, "connection refused"},
 		"none":   {func(_ *dnstest.Server, r *dns.Resolver) { r.Config.Servers = nil }, "there is no DNS server"},
-		"mute":   {func(s *dnstest.Server, _ *dns.Resolver) { s.Mute() }, "127.0.0.1: "},
+		"mute":   {func(s *dnstest.Server, _ *dns.Resolver) { s.StopAnswering() }, "127.0.0.1: "},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := dns.Parse(strings.NewReader(c.text))
+			got, err := dns.ParseConfig(strings.NewReader(c.text))
 			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 				t.Errorf("%s: %v %s", c.reason, err, diff)
 			}
@@ -217,12 +217,12 @@ func TestLoad(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := dns.Load(path)
+		_, err := dns.LoadConfig(path)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := dns.Load(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := dns.LoadConfig(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -239,8 +239,8 @@ func TestNamesThatDNSCannotHave(t *testing.T) {
 // TestAnswersThatBreakOff: a server that says by UDP that it has more, and closes the connection, is broken; that is not taken for a missing name.
 func TestAnswersThatBreakOff(t *testing.T) {
 	server, resolver, _ := cluster(t)
-	server.Set(pod, first)
-	server.Truncate()
+	server.SetAddress(pod, first)
+	server.TruncateUDP()
 	for name, sent := range map[string]string{"nothing": "", "half a length": "\x00", "half a message": "\x00\x10abc"} {
 		resolver.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if network == "udp" {
@@ -269,10 +269,10 @@ func TestNamesAreCompletedAsResolversDo(t *testing.T) {
 		"a.b.c.d.e.f": {"a.b.c.d.e.f.", "a.b.c.d.e.f.team.svc.corp.test.", "a.b.c.d.e.f.svc.corp.test."},
 		"a.b.":        {"a.b."},
 	} {
-		before := len(server.Heard())
+		before := len(server.Queries())
 		_, _ = resolver.Lookup(name).Address(t.Context()) // there is none
 		var got []string
-		for _, query := range server.Heard()[before:] {
+		for _, query := range server.Queries()[before:] {
 			got = append(got, query.Name)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -285,7 +285,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("nameserver 10.0.0.1\nsearch a b\noptions ndots:5")
 	f.Add("options ndots:-1\nnameserver ::")
 	f.Fuzz(func(t *testing.T, text string) {
-		config, err := dns.Parse(strings.NewReader(text))
+		config, err := dns.ParseConfig(strings.NewReader(text))
 		if err == nil && (len(config.Servers) > 3 || config.Dots < 0 || config.Dots > 15) {
 			t.Errorf("%q: %+v", text, config)
 		}

@@ -25,9 +25,9 @@ const (
 // question is one query.
 type question struct {
 	// name is absolute, with the dot at its end.
-	name string
-	kind dnsmessage.Type
-	view view
+	name  string
+	kind  dnsmessage.Type
+	flags queryFlags
 }
 
 // reply is what matters of an answer.
@@ -50,10 +50,10 @@ func (q question) pack(id uint16) ([]byte, error) {
 		return nil, fmt.Errorf("`%s` is not a name in DNS: %w", q.name, err)
 	}
 	message := dnsmessage.Message{
-		Header:    dnsmessage.Header{ID: id, RecursionDesired: true, CheckingDisabled: q.view.checkingDisabled},
+		Header:    dnsmessage.Header{ID: id, RecursionDesired: true, CheckingDisabled: q.flags.checkingDisabled},
 		Questions: []dnsmessage.Question{{Name: name, Type: q.kind, Class: dnsmessage.ClassINET}},
 	}
-	if q.view.dnssecOK {
+	if q.flags.dnssecOK {
 		var header dnsmessage.ResourceHeader
 		if err := header.SetEDNS0(maxUDP, dnsmessage.RCodeSuccess, true); err != nil {
 			return nil, fmt.Errorf("pack a query: %w", err)
@@ -71,7 +71,7 @@ func (q question) unpack(id uint16, text []byte) (reply, error) {
 		return reply{}, fmt.Errorf("read an answer: %w", err)
 	}
 	asked, err := parser.Question()
-	if err != nil || !header.Response || header.ID != id || asked.Type != q.kind || !sameName(asked.Name.String(), q.name) {
+	if err != nil || !header.Response || header.ID != id || asked.Type != q.kind || !isSameName(asked.Name.String(), q.name) {
 		return reply{}, errOther
 	}
 	if err := parser.SkipAllQuestions(); err != nil {
@@ -82,7 +82,7 @@ func (q question) unpack(id uint16, text []byte) (reply, error) {
 		return reply{}, fmt.Errorf("read an answer: %w", err)
 	}
 	if len(result.addresses) == 0 {
-		result.keep = keepNegative(&parser)
+		result.keep = negativeTTL(&parser)
 	}
 	return result, nil
 }
@@ -105,8 +105,8 @@ func (r *reply) readAnswers(parser *dnsmessage.Parser) error {
 // defaultKeep is how long the usual server keeps that a name is missing, when it does not say so.
 const defaultKeep = 5 * time.Second
 
-// keepNegative returns how long a cache may keep that there is nothing (RFC 2308 section 5).
-func keepNegative(parser *dnsmessage.Parser) time.Duration {
+// negativeTTL returns how long a cache may keep that there is nothing (RFC 2308 section 5).
+func negativeTTL(parser *dnsmessage.Parser) time.Duration {
 	records, err := parser.AllAuthorities()
 	if err != nil {
 		return defaultKeep
@@ -119,29 +119,29 @@ func keepNegative(parser *dnsmessage.Parser) time.Duration {
 	return defaultKeep
 }
 
-// sameName compares names without regard to case.
-func sameName(a, b string) bool {
+// isSameName compares names without regard to case.
+func isSameName(a, b string) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range len(a) {
-		if lower(a[i]) != lower(b[i]) {
+		if lowerASCII(a[i]) != lowerASCII(b[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func lower(c byte) byte {
+func lowerASCII(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		return c + 'a' - 'A'
 	}
 	return c
 }
 
-// ask sends a question to one server after the other until one answers with what can be used: an answer or that there
+// askServers sends a question to one server after the other until one answers with what can be used: an answer or that there
 // is none.
-func (r *Resolver) ask(ctx context.Context, q question) (reply, string, error) {
+func (r *Resolver) askServers(ctx context.Context, q question) (reply, string, error) {
 	var failure error = &ServerError{Err: errors.New("there is no DNS server")}
 	for _, server := range r.Config.Servers {
 		address, _, _ := net.SplitHostPort(server)
@@ -160,14 +160,14 @@ func (r *Resolver) ask(ctx context.Context, q question) (reply, string, error) {
 func (r *Resolver) askServer(ctx context.Context, server string, q question) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, ServerTimeout)
 	defer cancel()
-	answer, err := r.exchange(ctx, "udp", server, q)
+	answer, err := r.exchangeWithServer(ctx, "udp", server, q)
 	if err == nil && answer.truncated {
-		return r.exchange(ctx, "tcp", server, q)
+		return r.exchangeWithServer(ctx, "tcp", server, q)
 	}
 	return answer, err
 }
 
-func (r *Resolver) exchange(ctx context.Context, network, server string, q question) (reply, error) {
+func (r *Resolver) exchangeWithServer(ctx context.Context, network, server string, q question) (reply, error) {
 	var id [2]byte
 	_, _ = rand.Read(id[:]) // never fails (crypto/rand)
 	number := binary.BigEndian.Uint16(id[:])
@@ -186,12 +186,12 @@ func (r *Resolver) exchange(ctx context.Context, network, server string, q quest
 		}
 	}
 	if network == "tcp" {
-		return overTCP(conn, q, number, query)
+		return exchangeOverTCP(conn, q, number, query)
 	}
-	return overUDP(conn, q, number, query)
+	return exchangeOverUDP(conn, q, number, query)
 }
 
-func overUDP(conn net.Conn, q question, id uint16, query []byte) (reply, error) {
+func exchangeOverUDP(conn net.Conn, q question, id uint16, query []byte) (reply, error) {
 	if _, err := conn.Write(query); err != nil {
 		return reply{}, err
 	}
@@ -207,8 +207,8 @@ func overUDP(conn net.Conn, q question, id uint16, query []byte) (reply, error) 
 	}
 }
 
-// overTCP puts the length before each message (RFC 1035 section 4.2.2).
-func overTCP(conn net.Conn, q question, id uint16, query []byte) (reply, error) {
+// exchangeOverTCP puts the length before each message (RFC 1035 section 4.2.2).
+func exchangeOverTCP(conn net.Conn, q question, id uint16, query []byte) (reply, error) {
 	if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(query))), query...)); err != nil {
 		return reply{}, err
 	}

@@ -19,10 +19,10 @@ type Resolver struct {
 	Now func() time.Time
 }
 
-// view is one of the entries that a cache has for one question: CoreDNS keeps them apart by these flags.
-type view struct{ dnssecOK, checkingDisabled bool }
+// queryFlags is one of the entries that a cache has for one question: CoreDNS keeps them apart by these flags.
+type queryFlags struct{ dnssecOK, checkingDisabled bool }
 
-var views = [...]view{{}, {dnssecOK: true}, {checkingDisabled: true}, {dnssecOK: true, checkingDisabled: true}}
+var views = [...]queryFlags{{}, {dnssecOK: true}, {checkingDisabled: true}, {dnssecOK: true, checkingDisabled: true}}
 
 // The types that are free for private use (RFC 6895 section 3.1).
 const (
@@ -51,13 +51,13 @@ func (r *Resolver) Lookup(name string) *Lookup {
 // last address when there is no way past. The error is a *NotFoundError or a *ServerError.
 func (l *Lookup) Address(ctx context.Context) (netip.Addr, error) {
 	var failure error
-	for _, name := range l.resolver.Config.candidates(l.name) {
-		exists, server, err := l.exists(ctx, name)
+	for _, name := range l.resolver.Config.candidateNames(l.name) {
+		exists, server, err := l.nameExists(ctx, name)
 		switch {
 		case err != nil:
 			return netip.Addr{}, err
 		case exists:
-			return l.address(ctx, name, server)
+			return l.askPastCaches(ctx, name, server)
 		case failure == nil:
 			failure = &NotFoundError{Name: name, Server: server}
 		}
@@ -68,19 +68,19 @@ func (l *Lookup) Address(ctx context.Context) (netip.Addr, error) {
 	return netip.Addr{}, failure
 }
 
-func (l *Lookup) exists(ctx context.Context, name string) (bool, string, error) {
+func (l *Lookup) nameExists(ctx context.Context, name string) (bool, string, error) {
 	l.next = (l.next + 1) % privateTypes
-	answer, server, err := l.resolver.ask(ctx, question{name: name, kind: dnsmessage.Type(firstPrivate + l.next)})
+	answer, server, err := l.resolver.askServers(ctx, question{name: name, kind: dnsmessage.Type(firstPrivate + l.next)})
 	return err == nil && answer.code == dnsmessage.RCodeSuccess, server, err
 }
 
-// address asks in the first view in which no cache can hold an answer.
-func (l *Lookup) address(ctx context.Context, name, server string) (netip.Addr, error) {
+// askPastCaches asks in the first view in which no cache can hold an answer.
+func (l *Lookup) askPastCaches(ctx context.Context, name, server string) (netip.Addr, error) {
 	for i, v := range views {
 		if l.resolver.Now().Before(l.held[i]) {
 			continue
 		}
-		address, keep, err := l.records(ctx, name, v)
+		address, keep, err := l.askForRecords(ctx, name, v)
 		if err != nil {
 			return netip.Addr{}, err
 		}
@@ -96,11 +96,11 @@ func (l *Lookup) address(ctx context.Context, name, server string) (netip.Addr, 
 	return netip.Addr{}, &NotFoundError{Name: name, Server: server}
 }
 
-// records asks for A and then, in clusters without IPv4, for AAAA. No record is the zero address.
-func (l *Lookup) records(ctx context.Context, name string, v view) (netip.Addr, time.Duration, error) {
+// askForRecords asks for A and then, in clusters without IPv4, for AAAA. No record is the zero address.
+func (l *Lookup) askForRecords(ctx context.Context, name string, v queryFlags) (netip.Addr, time.Duration, error) {
 	var keep time.Duration
 	for _, kind := range []dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
-		answer, _, err := l.resolver.ask(ctx, question{name: name, kind: kind, view: v})
+		answer, _, err := l.resolver.askServers(ctx, question{name: name, kind: kind, flags: v})
 		if err != nil {
 			return netip.Addr{}, 0, err
 		}

@@ -25,17 +25,17 @@ import (
 // ErrUnknown says that a process has ended, and that its parent had collected how before we could look.
 var ErrUnknown = errors.New("nobody knows how the process ended")
 
-// Process is a process that is watched.
-type Process struct {
+// WatchedProcess is a process that is watched.
+type WatchedProcess struct {
 	pid  int
 	file *os.File
 	// stat is open before the process ends, so that a look takes one system call.
 	stat *os.File
 }
 
-// Watch begins to watch a process. It fails when the process is gone, or where the kernel has no descriptors of processes
+// WatchProcess begins to watch a process. It fails when the process is gone, or where the kernel has no descriptors of processes
 // (before Linux 5.10, or a sandbox without them).
-func Watch(pid int) (*Process, error) {
+func WatchProcess(pid int) (*WatchedProcess, error) {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d: %w", pid, err)
@@ -48,14 +48,14 @@ func Watch(pid int) (*Process, error) {
 		file.Close()
 		return nil, fmt.Errorf("watch process %d: %w", pid, err)
 	}
-	return &Process{pid, file, stat}, nil
+	return &WatchedProcess{pid, file, stat}, nil
 }
 
 // Close ends the watch. A Wait that is under way returns an error.
-func (p *Process) Close() error { return errors.Join(p.file.Close(), p.stat.Close()) }
+func (p *WatchedProcess) Close() error { return errors.Join(p.file.Close(), p.stat.Close()) }
 
 // Wait returns how the process ended, once it has. The error is ErrUnknown when the parent was faster.
-func (p *Process) Wait() (syscall.WaitStatus, error) {
+func (p *WatchedProcess) Wait() (syscall.WaitStatus, error) {
 	raw, err := p.file.SyscallConn()
 	if err != nil {
 		return 0, fmt.Errorf("wait for process %d: %w", p.pid, err)
@@ -66,8 +66,8 @@ func (p *Process) Wait() (syscall.WaitStatus, error) {
 		if !hasEnded(int(fd)) {
 			return false
 		}
-		if status, known = p.zombie(); !known {
-			status, known = exitInfo(int(fd))
+		if status, known = p.zombieExitStatus(); !known {
+			status, known = exitStatusFromPidfd(int(fd))
 		}
 		return true
 	})
@@ -86,21 +86,21 @@ func hasEnded(fd int) bool {
 	return err == nil && n > 0
 }
 
-// zombie reads the exit status of a process that its parent has not waited for.
-func (p *Process) zombie() (syscall.WaitStatus, bool) {
+// zombieExitStatus reads the exit status of a process that its parent has not waited for.
+func (p *WatchedProcess) zombieExitStatus() (syscall.WaitStatus, bool) {
 	var buffer [1024]byte
 	n, err := p.stat.ReadAt(buffer[:], 0)
 	if err != nil && n == 0 {
 		return 0, false
 	}
-	return parseExit(string(buffer[:n]))
+	return exitStatusFromStat(string(buffer[:n]))
 }
 
 // exitField is the place of exit_code behind the name, counted from the state, which is 0.
 const exitField = 49
 
-// parseExit finds the exit status in /proc/PID/stat. It reports false for a process that has not ended.
-func parseExit(stat string) (syscall.WaitStatus, bool) {
+// exitStatusFromStat finds the exit status in /proc/PID/stat. It reports false for a process that has not ended.
+func exitStatusFromStat(stat string) (syscall.WaitStatus, bool) {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) <= exitField || fields[0] != "Z" && fields[0] != "X" {
 		return 0, false
@@ -112,8 +112,8 @@ func parseExit(stat string) (syscall.WaitStatus, bool) {
 	return syscall.WaitStatus(status), true
 }
 
-// info is struct pidfd_info in its first version, of 64 bytes.
-type info struct {
+// pidfdInfo is struct pidfd_info in its first version, of 64 bytes.
+type pidfdInfo struct {
 	mask   uint64
 	cgroup uint64
 	ids    [11]uint32
@@ -122,15 +122,15 @@ type info struct {
 
 const (
 	// getInfo is PIDFD_GET_INFO: _IOWR(0xFF, 11, struct pidfd_info).
-	getInfo = 3<<30 | unsafe.Sizeof(info{})<<16 | 0xFF<<8 | 11
+	getInfo = 3<<30 | unsafe.Sizeof(pidfdInfo{})<<16 | 0xFF<<8 | 11
 	// infoExit is PIDFD_INFO_EXIT.
 	infoExit = 1 << 3
 )
 
-// exitInfo asks the kernel for the exit status of a process that is gone. It reports false where the kernel does not keep
+// exitStatusFromPidfd asks the kernel for the exit status of a process that is gone. It reports false where the kernel does not keep
 // it.
-func exitInfo(fd int) (syscall.WaitStatus, bool) {
-	request := info{mask: infoExit}
+func exitStatusFromPidfd(fd int) (syscall.WaitStatus, bool) {
+	request := pidfdInfo{mask: infoExit}
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), getInfo, uintptr(unsafe.Pointer(&request)))
 	if errno != 0 || request.mask&infoExit == 0 {
 		return 0, false

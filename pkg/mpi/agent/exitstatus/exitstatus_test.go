@@ -56,7 +56,7 @@ func TestWaitForAGrandchild(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			pid, release := grandchild(t, tc.line)
-			p, err := Watch(pid)
+			p, err := WatchProcess(pid)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestWatchOfAProcessThatIsGone(t *testing.T) {
 	if err := command.Run(); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := Watch(command.Process.Pid); err == nil {
+	if p, err := WatchProcess(command.Process.Pid); err == nil {
 		p.Close()
 		t.Error("watched nothing")
 	}
@@ -86,7 +86,7 @@ func TestWatchOfAProcessThatIsGone(t *testing.T) {
 
 func TestCloseEndsAWait(t *testing.T) {
 	pid, release := grandchild(t, "exit 0")
-	p, err := Watch(pid)
+	p, err := WatchProcess(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestParseExit(t *testing.T) {
 		"":                 {0, false},
 		line("Z", "99999"): {0, false},
 	} {
-		if status, known := parseExit(text); status != want.status || known != want.known {
+		if status, known := exitStatusFromStat(text); status != want.status || known != want.known {
 			t.Errorf("%s: got %d, %v", text, status, known)
 		}
 	}
@@ -128,7 +128,7 @@ func TestParseExit(t *testing.T) {
 func FuzzParseExit(f *testing.F) {
 	f.Add("7 (a) Z 1")
 	f.Fuzz(func(t *testing.T, text string) {
-		if status, known := parseExit(text); known && !status.Exited() && !status.Signaled() && !status.Stopped() && !status.Continued() {
+		if status, known := exitStatusFromStat(text); known && !status.Exited() && !status.Signaled() && !status.Stopped() && !status.Continued() {
 			t.Errorf("%q: %d", text, status)
 		}
 	})

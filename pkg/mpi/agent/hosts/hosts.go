@@ -10,16 +10,16 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Find returns the entry of a host: the one with exactly that name, otherwise the one with the same first label, because
+// FindHost returns the entry of a host: the one with exactly that name, otherwise the one with the same first label, because
 // some launchers cut names and users write cluster domains. The first labels of a job's host names differ.
-func Find(table mpi.HostTable, name string) (mpi.HostAddress, bool) {
+func FindHost(table mpi.HostTable, name string) (mpi.HostAddress, bool) {
 	for _, host := range table.Hosts {
 		if host.Name == name {
 			return host, true
 		}
 	}
 	for _, host := range table.Hosts {
-		if Label(host.Name) == Label(name) {
+		if FirstLabel(host.Name) == FirstLabel(name) {
 			return host, true
 		}
 	}
@@ -35,8 +35,8 @@ func FindAddress(table mpi.HostTable, address string) (mpi.HostAddress, bool) {
 	return table.Hosts[i], true
 }
 
-// Label is the first label of a host name, by which agents know a pod.
-func Label(name string) string {
+// FirstLabel is the first label of a host name, by which agents know a pod.
+func FirstLabel(name string) string {
 	label, _, _ := strings.Cut(name, ".")
 	return label
 }
@@ -49,7 +49,7 @@ func ValidateTable(table mpi.HostTable, needed []mpi.Host) error {
 		}
 	}
 	for _, host := range needed {
-		if _, found := Find(table, host.Name); !found {
+		if _, found := FindHost(table, host.Name); !found {
 			return fmt.Errorf("the table of hosts lacks `%s`, which the hostfile names", host.Name)
 		}
 	}

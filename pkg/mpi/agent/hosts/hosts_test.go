@@ -18,7 +18,7 @@ func TestFindHost(t *testing.T) {
 		"demo-node-0-2":                            "",
 		"":                                         "",
 	} {
-		if got, found := Find(table, name); got.Address != want || found != (want != "") {
+		if got, found := FindHost(table, name); got.Address != want || found != (want != "") {
 			t.Errorf("%q: got %+v, %v", name, got, found)
 		}
 	}

@@ -7,5 +7,5 @@
 //
 // Only algorithms that FIPS 140-3 approves are offered: ECDSA, ECDH over P-256 and P-384, SHA-2, AES in
 // GCM. Whether Go's validated module computes them is decided by whoever starts the process (LOCKSTEP_FIPS). The package
-// does no I/O except Load.
+// does no I/O except LoadKey.
 package identity

@@ -20,9 +20,9 @@ type Key struct {
 // ErrOtherKey is the error of a connection whose other side does not hold the key of the job.
 var ErrOtherKey = errors.New("the other side does not hold the key of this job")
 
-// Parse reads a private key in PEM: ECDSA on P-256, which our controller makes, or on P-521, which upstream's does
+// ParseKey reads a private key in PEM: ECDSA on P-256, which our controller makes, or on P-521, which upstream's does
 // (kubeflow/trainer pkg/runtime/framework/plugins/mpi). Every other kind is an error.
-func Parse(pem []byte) (Key, error) {
+func ParseKey(pem []byte) (Key, error) {
 	signer, err := ssh.ParsePrivateKey(pem)
 	if err != nil {
 		return Key{}, fmt.Errorf("parse the key of the job: %w", err)
@@ -36,8 +36,8 @@ func Parse(pem []byte) (Key, error) {
 	}
 }
 
-// Load reads the private key from a directory where the Secret of the job is mounted.
-func Load(dir string) (Key, error) {
+// LoadKey reads the private key from a directory where the Secret of the job is mounted.
+func LoadKey(dir string) (Key, error) {
 	path := filepath.Join(dir, mpi.PrivateKeyFile)
 	pem, err := os.ReadFile(path)
 	switch {
@@ -47,10 +47,10 @@ func Load(dir string) (Key, error) {
 	case err != nil:
 		return Key{}, fmt.Errorf("read the key of the job: %w", err)
 	}
-	return Parse(pem)
+	return ParseKey(pem)
 }
 
-// owns reports whether a public key is the public half of the key.
-func (k Key) owns(public ssh.PublicKey) bool {
+// hasPublicHalf reports whether a public key is the public half of the key.
+func (k Key) hasPublicHalf(public ssh.PublicKey) bool {
 	return bytes.Equal(public.Marshal(), k.signer.PublicKey().Marshal())
 }

@@ -40,10 +40,10 @@ func TestParse(t *testing.T) {
 		pem    []byte
 		err    string
 	}{
-		"P-256":  {reason: "our controller makes these", pem: agenttest.PEM(t, elliptic.P256())},
-		"P-521":  {reason: "upstream's controller makes these", pem: agenttest.PEM(t, elliptic.P521())},
+		"P-256":  {reason: "our controller makes these", pem: agenttest.NewKeyPEM(t, elliptic.P256())},
+		"P-521":  {reason: "upstream's controller makes these", pem: agenttest.NewKeyPEM(t, elliptic.P521())},
 		"PKCS#8": {reason: "the other usual form", pem: pkcs8(t, p521)},
-		"P-384":  {reason: "nobody makes these", pem: agenttest.PEM(t, elliptic.P384()), err: "found kind"},
+		"P-384":  {reason: "nobody makes these", pem: agenttest.NewKeyPEM(t, elliptic.P384()), err: "found kind"},
 		"RSA":    {reason: "slow, and nobody makes these", pem: pkcs8(t, rsaKey), err: "found kind `ssh-rsa`"},
 		"Ed25519": {
 			reason: "not everywhere approved by FIPS", pem: pkcs8(t, edKey), err: "allowed are ecdsa-sha2-nistp256 and ecdsa-sha2-nistp521",
@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := identity.Parse(c.pem)
+			_, err := identity.ParseKey(c.pem)
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%s: got error %v, want %q", c.reason, err, c.err)
 			}
@@ -72,13 +72,13 @@ func pkcs8(t *testing.T, key any) []byte {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := identity.Load(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := identity.LoadKey(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file: got %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "id_rsa"), agenttest.PEM(t, elliptic.P521()), 0o400); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "id_rsa"), agenttest.NewKeyPEM(t, elliptic.P521()), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := identity.Load(dir); err != nil {
+	if _, err := identity.LoadKey(dir); err != nil {
 		t.Errorf("with upstream's file: %v", err)
 	}
 }
@@ -110,7 +110,7 @@ func meet(t *testing.T, client *ssh.ClientConfig, server *ssh.ServerConfig) (cli
 }
 
 func TestBothSidesProveTheKey(t *testing.T) {
-	key, other := agenttest.Key(t), agenttest.Key(t)
+	key, other := agenttest.NewKey(t), agenttest.NewKey(t)
 	if clientErr, serverErr := meet(t, key.ClientConfig(), key.ServerConfig()); clientErr != nil || serverErr != nil {
 		t.Errorf("the same key: %v, %v", clientErr, serverErr)
 	}
@@ -125,7 +125,7 @@ func TestBothSidesProveTheKey(t *testing.T) {
 }
 
 func TestServerAdmitsNoOtherMethod(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	methods := map[string][]ssh.AuthMethod{
 		"none":     nil,
 		"password": {ssh.Password("")},
@@ -143,7 +143,7 @@ func TestServerAdmitsNoOtherMethod(t *testing.T) {
 }
 
 func TestServerOffersApprovedAlgorithmsOnly(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	old := map[string]func(*ssh.ClientConfig){
 		"key exchange":   func(c *ssh.ClientConfig) { c.KeyExchanges = []string{ssh.KeyExchangeCurve25519} },
 		"post-quantum":   func(c *ssh.ClientConfig) { c.KeyExchanges = []string{ssh.KeyExchangeMLKEM768X25519} },
@@ -167,7 +167,7 @@ func TestServerOffersApprovedAlgorithmsOnly(t *testing.T) {
 }
 
 func TestServerTakesTheOtherApprovedAlgorithms(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	config := key.ClientConfig()
 	config.KeyExchanges, config.Ciphers = []string{ssh.KeyExchangeECDHP384}, []string{ssh.CipherAES256GCM}
 	if clientErr, serverErr := meet(t, config, key.ServerConfig()); clientErr != nil || serverErr != nil {

@@ -11,8 +11,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 )
 
-// lookUp finds the file of a command.
-func lookUp(argv []string) (string, error) {
+// lookUpCommand finds the file of a command.
+func lookUpCommand(argv []string) (string, error) {
 	if len(argv) == 0 {
 		return "", errNoCommand
 	}
@@ -20,23 +20,23 @@ func lookUp(argv []string) (string, error) {
 	if err == nil {
 		return path, nil
 	}
-	name := "the command `" + program.Quote(argv[0]) + "`"
+	name := "the command `" + program.QuoteCommand(argv[0]) + "`"
 	switch {
 	case errors.Is(err, syscall.EISDIR):
 		return "", fmt.Errorf("%s is a folder and no program: %w", name, syscall.EISDIR)
 	case errors.Is(err, os.ErrPermission):
 		return "", fmt.Errorf("%s is not executable: %w", name, err)
 	}
-	return "", fmt.Errorf("%s was not found in the launcher's image: %w%s", name, err, hint(argv[0], err))
+	return "", fmt.Errorf("%s was not found in the launcher's image: %w%s", name, err, commandNotFoundHint(argv[0], err))
 }
 
-// hint says what to look at when a command was not found: a list of one item may be meant as a whole command line, and the folders
+// commandNotFoundHint says what to look at when a command was not found: a list of one item may be meant as a whole command line, and the folders
 // that were searched may be those of the TrainJob and not those of the image.
-func hint(command string, err error) string {
+func commandNotFoundHint(command string, err error) string {
 	switch words := strings.Fields(command); {
 	case len(words) > 1:
 		return fmt.Sprintf("; spec.trainer.command is a list in which each word is an item, as in [%q, %q, …]; a shell splits a line into words: [\"bash\", \"-c\", \"…\"]",
-			program.Quote(words[0]), program.Quote(words[1]))
+			program.QuoteCommand(words[0]), program.QuoteCommand(words[1]))
 	case errors.Is(err, exec.ErrNotFound):
 		return " (" + program.Abbreviate(os.Getenv("PATH"), 300) + ")"
 	}

@@ -31,7 +31,7 @@ func TestLookUpSaysWhatIsWrongWithACommand(t *testing.T) {
 		"OneString": {"mpirun -n 4 mpi-hello", process.CodeNotFound, []string{"spec.trainer.command is a list in which each word is an item, as in [\"mpirun\", \"-n\", …]", `["bash", "-c", "…"]`}, "as in [\"mpirun -n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := lookUp([]string{tc.command})
+			_, err := lookUpCommand([]string{tc.command})
 			if err == nil {
 				t.Fatal("found")
 			}
@@ -45,7 +45,7 @@ func TestLookUpSaysWhatIsWrongWithACommand(t *testing.T) {
 			}
 		})
 	}
-	if _, err := lookUp([]string{"a program"}); err != nil {
+	if _, err := lookUpCommand([]string{"a program"}); err != nil {
 		t.Errorf("a name may have a space: %v", err)
 	}
 }

@@ -55,11 +55,11 @@ const (
 	DefaultUnreachableTimeout = time.Minute
 )
 
-// nodes returns the hosts that the gate waits for.
-func (g Gate) nodes() []mpi.Host {
+// otherHosts returns the hosts that the gate waits for.
+func (g Gate) otherHosts() []mpi.Host {
 	var nodes []mpi.Host
 	for _, host := range g.Hosts {
-		if hosts.Label(host.Name) != hosts.Label(g.Hostname) {
+		if hosts.FirstLabel(host.Name) != hosts.FirstLabel(g.Hostname) {
 			nodes = append(nodes, host)
 		}
 	}
@@ -74,16 +74,16 @@ func (g Gate) Pass(ctx context.Context, tables <-chan mpi.HostTable) (mpi.GateRe
 	ctx, cancel := context.WithTimeout(ctx, g.Deadline)
 	defer cancel()
 	var result mpi.GateResult
-	table := g.wait(ctx, tables, &result)
+	table := g.awaitNodes(ctx, tables, &result)
 	result.Passed, result.Seconds = len(result.Failures) == 0, time.Since(start).Seconds()
 	return result, table
 }
 
-func (g Gate) wait(ctx context.Context, tables <-chan mpi.HostTable, result *mpi.GateResult) mpi.HostTable {
-	if len(g.nodes()) == 0 {
+func (g Gate) awaitNodes(ctx context.Context, tables <-chan mpi.HostTable, result *mpi.GateResult) mpi.HostTable {
+	if len(g.otherHosts()) == 0 {
 		return mpi.HostTable{}
 	}
-	table := g.firstTable(ctx, tables, result)
+	table := g.awaitFirstTable(ctx, tables, result)
 	for len(result.Failures) == 0 {
 		next := g.tryTable(ctx, table, tables, result)
 		if next == nil {
@@ -94,27 +94,27 @@ func (g Gate) wait(ctx context.Context, tables <-chan mpi.HostTable, result *mpi
 	return table
 }
 
-// firstTable waits for the addresses: from the controller, or from DNS once that was given the time to send them.
-func (g Gate) firstTable(ctx context.Context, tables <-chan mpi.HostTable, result *mpi.GateResult) mpi.HostTable {
+// awaitFirstTable waits for the addresses: from the controller, or from DNS once that was given the time to send them.
+func (g Gate) awaitFirstTable(ctx context.Context, tables <-chan mpi.HostTable, result *mpi.GateResult) mpi.HostTable {
 	began := time.Now()
 	searching, cancel := context.WithCancel(ctx)
-	search := g.search(searching)
-	defer search.end(cancel)
+	search := g.startNodeSearch(searching)
+	defer search.stop(cancel)
 	from, table := mpi.TableFromController, mpi.HostTable{}
 	select {
 	case table = <-tables:
 	case table = <-search.found:
 		from = mpi.TableFromDNS
 	case <-ctx.Done():
-		result.Failures = search.end(cancel)
+		result.Failures = search.stop(cancel)
 		return table
 	}
 	result.TableSeconds, result.TableFrom = time.Since(began).Seconds(), from
 	return table
 }
 
-// places is a table that the gate tries.
-type places struct {
+// triedTable is a table that the gate tries.
+type triedTable struct {
 	table mpi.HostTable
 	// up is Up of the table. It may become true while the table is tried.
 	up atomic.Bool
@@ -125,10 +125,10 @@ type places struct {
 func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan mpi.HostTable, result *mpi.GateResult) *mpi.HostTable {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	tried := &places{table: table}
+	tried := &triedTable{table: table}
 	tried.up.Store(table.Up)
 	done := make(chan struct{})
-	go func() { defer close(done); g.reachAll(ctx, tried, result) }()
+	go func() { defer close(done); g.reachAllNodes(ctx, tried, result) }()
 	for {
 		select {
 		case <-done:
@@ -147,30 +147,30 @@ func (g Gate) tryTable(ctx context.Context, table mpi.HostTable, tables <-chan m
 	}
 }
 
-// reachAll first finds all nodes, and then lets them find each other: only then is a failure between two nodes theirs.
-func (g Gate) reachAll(ctx context.Context, places *places, result *mpi.GateResult) {
-	found := g.askAll(ctx, places, g.hello)
-	result.Connect = found.connect()
+// reachAllNodes first finds all nodes, and then lets them find each other: only then is a failure between two nodes theirs.
+func (g Gate) reachAllNodes(ctx context.Context, places *triedTable, result *mpi.GateResult) {
+	found := g.askAllNodes(ctx, places, g.askHello)
+	result.Connect = found.connectSpread()
 	if result.Failures = found.failures(); len(result.Failures) == 0 {
-		result.Failures = g.askAll(ctx, places, g.sendTable).failures()
+		result.Failures = g.askAllNodes(ctx, places, g.sendTable).failures()
 	}
 }
 
-// question is what the gate asks a node by name at an address; an error means to ask again.
-type question func(ctx context.Context, name, address string, table mpi.HostTable) error
+// nodeQuestion is what the gate asks a node by name at an address; an error means to ask again.
+type nodeQuestion func(ctx context.Context, name, address string, table mpi.HostTable) error
 
-// askAll asks all nodes side by side. A node in trouble that does not pass ends the wait for all.
-func (g Gate) askAll(ctx context.Context, places *places, ask question) *waiting {
+// askAllNodes asks all nodes side by side. A node in trouble that does not pass ends the wait for all.
+func (g Gate) askAllNodes(ctx context.Context, places *triedTable, ask nodeQuestion) *waitingNodes {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	nodes := g.nodes()
-	waiting := newWaiting(len(nodes))
+	nodes := g.otherHosts()
+	waiting := newWaitingNodes(len(nodes))
 	stop := waiting.logEvery(progress, g.Log)
 	defer stop()
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			if !g.reach(ctx, waiting, i, node, places, ask) {
+			if !g.reachNode(ctx, waiting, i, node, places, ask) {
 				cancel()
 			}
 		})
@@ -179,37 +179,37 @@ func (g Gate) askAll(ctx context.Context, places *places, ask question) *waiting
 	return waiting
 }
 
-// reach tries one node until it answers. It returns false when the node is in trouble and stays so.
-func (g Gate) reach(ctx context.Context, waiting *waiting, i int, node mpi.Host, places *places, ask question) bool {
-	host, _ := hosts.Find(places.table, node.Name)
+// reachNode tries one node until it answers. It returns false when the node is in trouble and stays so.
+func (g Gate) reachNode(ctx context.Context, waiting *waitingNodes, i int, node mpi.Host, places *triedTable, ask nodeQuestion) bool {
+	host, _ := hosts.FindHost(places.table, node.Name)
 	failure := mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: "no answer yet"}
-	waiting.failed(i, failure)
-	start, in := time.Now(), lasting{}
+	waiting.noteFailure(i, failure)
+	start, in := time.Now(), lastingTrouble{}
 	for {
 		began := time.Now()
-		err := g.attempt(ctx, host, places.table, ask)
+		err := g.askNodeOnce(ctx, host, places.table, ask)
 		if err == nil {
-			waiting.passed(i, time.Since(began))
+			waiting.noteAnswer(i, time.Since(began))
 			return true
 		}
-		if ctx.Err() == nil && !cutShort(err, time.Since(began)) {
-			failure.Error = client.Describe(err)
-			waiting.failed(i, failure)
+		if ctx.Err() == nil && !endedByGateDeadline(err, time.Since(began)) {
+			failure.Error = client.DescribeError(err)
+			waiting.noteFailure(i, failure)
 		}
-		in.note(troubleOf(err, places.up.Load()), began)
-		if limit, ends := g.limit(in.trouble); ends && time.Since(in.since) >= limit {
+		in.noteTrouble(troubleOf(err, places.up.Load()), began)
+		if limit, ends := g.limitOfTrouble(in.trouble); ends && time.Since(in.since) >= limit {
 			return false
 		}
-		waiting.doubt(i, time.Since(in.since) >= doubtAfter[in.trouble])
+		waiting.setDoubtful(i, time.Since(in.since) >= doubtAfter[in.trouble])
 		g.reportDoubts(waiting)
-		if !sleep.For(ctx, untilNext(time.Since(start))) {
+		if !sleep.For(ctx, pauseBeforeRetry(time.Since(start))) {
 			return true
 		}
 	}
 }
 
 // reportDoubts passes on what seems to be in the way, if somebody listens.
-func (g Gate) reportDoubts(waiting *waiting) {
+func (g Gate) reportDoubts(waiting *waitingNodes) {
 	if doubts := waiting.doubts(); len(doubts) > 0 {
 		select {
 		case g.Doubts <- doubts:
@@ -218,8 +218,8 @@ func (g Gate) reportDoubts(waiting *waiting) {
 	}
 }
 
-func (g Gate) attempt(ctx context.Context, host mpi.HostAddress, table mpi.HostTable, ask question) error {
-	address, err := client.At(host, g.Port)
+func (g Gate) askNodeOnce(ctx context.Context, host mpi.HostAddress, table mpi.HostTable, ask nodeQuestion) error {
+	address, err := client.AgentAddress(host, g.Port)
 	if err != nil {
 		return err
 	}
@@ -228,18 +228,18 @@ func (g Gate) attempt(ctx context.Context, host mpi.HostAddress, table mpi.HostT
 	return ask(ctx, host.Name, address, table)
 }
 
-func (g Gate) hello(ctx context.Context, name, address string, _ mpi.HostTable) error {
-	hello, err := client.Hello(ctx, g.Dial, g.Key, address)
+func (g Gate) askHello(ctx context.Context, name, address string, _ mpi.HostTable) error {
+	hello, err := client.AskHello(ctx, g.Dial, g.Key, address)
 	if err != nil {
 		return err
 	}
-	return recognise(name, hello)
+	return checkHostname(name, hello)
 }
 
 func (g Gate) sendTable(ctx context.Context, name, address string, table mpi.HostTable) error {
 	hello, err := client.SendHostTable(ctx, g.Dial, g.Key, address, table)
 	if err == nil {
-		err = recognise(name, hello)
+		err = checkHostname(name, hello)
 	}
 	if err == nil && len(hello.Unreachable) > 0 {
 		return &cutOffError{peer: hello.Unreachable[0]}
@@ -247,24 +247,24 @@ func (g Gate) sendTable(ctx context.Context, name, address string, table mpi.Hos
 	return err
 }
 
-// recognise makes sure that it is the node that was asked for: all pods of a job hold its key, and an address may have become
+// checkHostname makes sure that it is the node that was asked for: all pods of a job hold its key, and an address may have become
 // that of another of them. A host name may carry the domain of the pod (setHostnameAsFQDN).
-func recognise(name string, hello mpi.Hello) error {
-	if hosts.Label(hello.Hostname) != hosts.Label(name) {
-		return &client.Failure{Cause: client.OtherPod, Err: errors.New(hosts.Label(hello.Hostname))}
+func checkHostname(name string, hello mpi.Hello) error {
+	if hosts.FirstLabel(hello.Hostname) != hosts.FirstLabel(name) {
+		return &client.Failure{Cause: client.OtherPod, Err: errors.New(hosts.FirstLabel(hello.Hostname))}
 	}
 	return nil
 }
 
-// untilNext is the time before the next attempt: 50 ms at first, then 5 % of the time that has passed, at most a second. A
+// pauseBeforeRetry is the time before the next attempt: 50 ms at first, then 5 % of the time that has passed, at most a second. A
 // long wait for an image costs little CPU and is prolonged by no more than a twentieth.
-func untilNext(waited time.Duration) time.Duration {
+func pauseBeforeRetry(waited time.Duration) time.Duration {
 	return min(max(waited/20, 50*time.Millisecond), time.Second)
 }
 
-// cutShort reports whether an attempt failed only because the gate's own deadline came first. It says nothing about the
+// endedByGateDeadline reports whether an attempt failed only because the gate's own deadline came first. It says nothing about the
 // node, so the failure before it stands. The dialer may notice the deadline a moment before the context does.
-func cutShort(err error, took time.Duration) bool {
+func endedByGateDeadline(err error, took time.Duration) bool {
 	var failure *client.Failure
 	if !errors.As(err, &failure) {
 		return false

@@ -28,7 +28,7 @@ func (l Launcher) saveInitGate(result mpi.GateResult, started time.Time, table m
 		err = state.ReplaceFile(l.Settings.GatePath(), text, 0o644)
 	}
 	if err == nil {
-		err = state.ReplaceFile(l.Settings.HostsPath(), []byte(state.WithHosts("", table)), 0o644)
+		err = state.ReplaceFile(l.Settings.HostsPath(), []byte(state.ReplaceHostsPart("", table)), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("leave the result of the gate: %w", err)
@@ -47,8 +47,8 @@ func (l Launcher) consumeInitGate() (initGate, bool) {
 	if json.Unmarshal(text, &gate) != nil || !gate.Result.Passed {
 		return gate, false
 	}
-	gate.table, err = state.ReadTable(l.Settings.HostTablePath())
-	if err != nil || hosts.ValidateTable(gate.table, l.nodes()) != nil {
+	gate.table, err = state.ReadHostTable(l.Settings.HostTablePath())
+	if err != nil || hosts.ValidateTable(gate.table, l.otherHosts()) != nil {
 		return gate, false
 	}
 	l.Log.Printf("an init container has passed the gate after %.2f s", gate.Result.Seconds)

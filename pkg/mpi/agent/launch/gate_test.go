@@ -38,15 +38,15 @@ type gateTest struct {
 
 func newGateTest(t *testing.T, nodes int) *gateTest {
 	t.Helper()
-	addresses, port := agenttest.Addresses(t, nodes)
+	addresses, port := agenttest.FreeAddresses(t, nodes)
 	g := &gateTest{t: t, gate: Gate{
-		Hostname: "demo-launcher-0-0", Key: agenttest.Key(t), Dial: (&net.Dialer{}).DialContext, Port: port,
+		Hostname: "demo-launcher-0-0", Key: agenttest.NewKey(t), Dial: (&net.Dialer{}).DialContext, Port: port,
 		Deadline: time.Minute, WrongKeyTimeout: time.Minute, UnreachableTimeout: time.Minute, Log: quiet,
 	}}
-	for i, name := range (mpi.World{Nodes: int32(nodes)}).Hosts("demo") {
+	for i, name := range (mpi.World{Nodes: int32(nodes)}).HostNames("demo") {
 		g.gate.Hosts = append(g.gate.Hosts, mpi.Host{Name: name, Slots: 1})
 		g.table.Hosts = append(g.table.Hosts, mpi.HostAddress{Name: name, Address: addresses[i]})
-		g.hostnames = append(g.hostnames, hosts.Label(name))
+		g.hostnames = append(g.hostnames, hosts.FirstLabel(name))
 	}
 	return g
 }
@@ -176,7 +176,7 @@ func TestGateKnowsHostNamesAsPodsHaveThem(t *testing.T) {
 		"nobody":            {"", "demo-node-0-1.demo", "", false},
 	}
 	for name, c := range cases {
-		if err := recognise(c.name, mpi.Hello{Hostname: c.hostname}); (err == nil) != c.want {
+		if err := checkHostname(c.name, mpi.Hello{Hostname: c.hostname}); (err == nil) != c.want {
 			t.Errorf("%s: %s: %v", name, c.reason, err)
 		}
 	}
@@ -204,7 +204,7 @@ func TestGateFailures(t *testing.T) {
 			want: []string{"", "connection refused"},
 		},
 		"another key": {
-			reason: "a Secret of another job", set: func(g *gateTest) { g.serve(0, g.gate.Key); g.serve(1, agenttest.Key(g.t)) },
+			reason: "a Secret of another job", set: func(g *gateTest) { g.serve(0, g.gate.Key); g.serve(1, agenttest.NewKey(g.t)) },
 			want: []string{"", "authentication failed"},
 		},
 		"no entry": {
@@ -247,7 +247,7 @@ func TestGateFailures(t *testing.T) {
 func TestGateGivesUpOnAStubbornStranger(t *testing.T) {
 	g := newGateTest(t, 2)
 	g.gate.WrongKeyTimeout = 0
-	g.serve(0, agenttest.Key(t))
+	g.serve(0, agenttest.NewKey(t))
 	result, _ := g.pass(g.table) // the deadline is a minute
 	if result.Passed || result.Failures[0].Error != "authentication failed" {
 		t.Errorf("%+v", result)
@@ -258,7 +258,7 @@ func TestPauseProlongsNoWaitByMuch(t *testing.T) {
 	for waited, want := range map[time.Duration]time.Duration{
 		0: 50 * time.Millisecond, time.Second: 50 * time.Millisecond, 10 * time.Second: 500 * time.Millisecond, time.Hour: time.Second,
 	} {
-		if got := untilNext(waited); got != want {
+		if got := pauseBeforeRetry(waited); got != want {
 			t.Errorf("after %v: %v, want %v", waited, got, want)
 		}
 	}
@@ -347,14 +347,14 @@ func TestGateStartsWithAnAgentThatListensLate(t *testing.T) {
 func TestGateSaysWhatSeemsToBeInTheWay(t *testing.T) {
 	g := newGateTest(t, 2)
 	g.serve(0, g.gate.Key)
-	g.serve(1, agenttest.Key(t))
+	g.serve(1, agenttest.NewKey(t))
 	receiver := newHostTableReceiver(g.gate.Hosts)
 	g.gate.Doubts = receiver.doubts
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); g.gate.Pass(ctx, receiver.tables) }()
 	defer func() { stop(); <-ended }()
-	answer, err := receiver.answer(ctx, encode(t, mpi.HostTable{Hosts: g.table.Hosts, Up: true}))
+	answer, err := receiver.answerPush(ctx, encode(t, mpi.HostTable{Hosts: g.table.Hosts, Up: true}))
 	got, _ := answer.(mpi.GateResult)
 	if err != nil || !got.Waiting || got.Passed || len(got.Failures) != 1 || got.Failures[0].Error != "authentication failed" {
 		t.Errorf("%+v, %v", answer, err)

@@ -30,9 +30,9 @@ func newHostTableReceiver(needed []mpi.Host) *hostTableReceiver {
 	return &hostTableReceiver{needed: needed, tables: make(chan mpi.HostTable), doubts: make(chan []mpi.NodeFailure), holds: mpi.GateHolds, decided: make(chan struct{})}
 }
 
-// answer is the subsystem: it offers a table to the gate and waits for its result. Who knows that the nodes are up hears
+// answerPush is the subsystem: it offers a table to the gate and waits for its result. Who knows that the nodes are up hears
 // what seems to be in the way before that, and everybody after a while that the gate still waits.
-func (r *hostTableReceiver) answer(ctx context.Context, request []byte) (any, error) {
+func (r *hostTableReceiver) answerPush(ctx context.Context, request []byte) (any, error) {
 	table, err := hosts.DecodeTable(request)
 	if err == nil {
 		err = hosts.ValidateTable(table, r.needed)
@@ -56,7 +56,7 @@ func (r *hostTableReceiver) answer(ctx context.Context, request []byte) (any, er
 	case <-r.decided:
 		return r.result, nil
 	case failures := <-doubts:
-		return mpi.GateResult{Waiting: true, Failures: failures}.Bounded(), nil
+		return mpi.GateResult{Waiting: true, Failures: failures}.WithinBounds(), nil
 	case <-held:
 		return mpi.GateResult{Waiting: true}, nil
 	case <-ctx.Done():
@@ -69,10 +69,10 @@ func (r *hostTableReceiver) answer(ctx context.Context, request []byte) (any, er
 	}
 }
 
-// decide gives all pushes their answer. Only the first call counts.
-func (r *hostTableReceiver) decide(result mpi.GateResult) {
+// answerAllPushes gives all pushes their answer. Only the first call counts.
+func (r *hostTableReceiver) answerAllPushes(result mpi.GateResult) {
 	r.once.Do(func() {
-		r.result = result.Bounded()
+		r.result = result.WithinBounds()
 		close(r.decided)
 	})
 }

@@ -24,15 +24,15 @@ func FuzzHostTableReceiver(f *testing.F) {
 			select {
 			case table := <-r.tables:
 				taken <- table
-				r.decide(mpi.GateResult{Passed: true})
+				r.answerAllPushes(mpi.GateResult{Passed: true})
 			case <-ctx.Done():
 			}
 		}()
-		if _, err := r.answer(ctx, request); err != nil {
+		if _, err := r.answerPush(ctx, request); err != nil {
 			return
 		}
 		table := <-taken
-		if _, found := hosts.Find(table, "a.demo"); !found {
+		if _, found := hosts.FindHost(table, "a.demo"); !found {
 			t.Errorf("%q was taken without the host of the job", request)
 		}
 		for _, host := range table.Hosts {

@@ -27,21 +27,21 @@ func TestHostTableReceiverGivesOneAnswer(t *testing.T) {
 	answers := make(chan any, 2)
 	for range 2 {
 		go func() {
-			answer, _ := r.answer(context.Background(), request)
+			answer, _ := r.answerPush(context.Background(), request)
 			answers <- answer
 		}()
 	}
 	<-r.tables
 	want := mpi.GateResult{Passed: true, Seconds: 1}
-	r.decide(want)
-	r.decide(mpi.GateResult{})
+	r.answerAllPushes(want)
+	r.answerAllPushes(mpi.GateResult{})
 	for range 2 {
 		if diff := cmp.Diff(want, <-answers); diff != "" {
 			t.Error(diff)
 		}
 	}
 	late := encode(t, mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "a", Address: "10.0.0.2"}}})
-	if answer, err := r.answer(context.Background(), late); err != nil || cmp.Diff(want, answer) != "" {
+	if answer, err := r.answerPush(context.Background(), late); err != nil || cmp.Diff(want, answer) != "" {
 		t.Errorf("a late push got %v, %v", answer, err)
 	}
 }
@@ -54,7 +54,7 @@ func TestHostTableReceiverRefusesTablesThatCannotWork(t *testing.T) {
 		"a name":       `{"hosts":[{"name":"a.demo","address":"evil.example"}]}`,
 		"no address":   `{"hosts":[{"name":"a.demo","address":""}]}`,
 	} {
-		if answer, err := r.answer(context.Background(), []byte(request)); err == nil {
+		if answer, err := r.answerPush(context.Background(), []byte(request)); err == nil {
 			t.Errorf("%s: accepted, %v", name, answer)
 		}
 	}
@@ -68,7 +68,7 @@ func TestHostTableReceiverSaysThatTheGateStillWaits(t *testing.T) {
 		if taken {
 			go func() { <-r.tables }()
 		}
-		answer, err := r.answer(context.Background(), []byte(`{}`))
+		answer, err := r.answerPush(context.Background(), []byte(`{}`))
 		if diff := cmp.Diff(mpi.GateResult{Waiting: true}, answer); err != nil || diff != "" {
 			t.Errorf("table taken: %v: %v\n%s", taken, err, diff)
 		}
@@ -79,7 +79,7 @@ func TestHostTableReceiverForgetsAPusherWhoLeaves(t *testing.T) {
 	r := newHostTableReceiver(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := r.answer(ctx, []byte(`{}`)); err == nil {
+	if _, err := r.answerPush(ctx, []byte(`{}`)); err == nil {
 		t.Error("answered")
 	}
 }
@@ -89,7 +89,7 @@ func TestOnlyWhoSaysUpHearsOfDoubts(t *testing.T) {
 	r := newHostTableReceiver(nil)
 	answered := make(chan any, 1)
 	go func() {
-		answer, _ := r.answer(t.Context(), encode(t, mpi.HostTable{}))
+		answer, _ := r.answerPush(t.Context(), encode(t, mpi.HostTable{}))
 		answered <- answer
 	}()
 	<-r.tables
@@ -98,7 +98,7 @@ func TestOnlyWhoSaysUpHearsOfDoubts(t *testing.T) {
 		t.Error("somebody took the doubts")
 	case <-time.After(50 * time.Millisecond):
 	}
-	r.decide(mpi.GateResult{Passed: true})
+	r.answerAllPushes(mpi.GateResult{Passed: true})
 	if diff := cmp.Diff(mpi.GateResult{Passed: true}, <-answered); diff != "" {
 		t.Error(diff)
 	}

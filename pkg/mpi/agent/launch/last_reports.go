@@ -33,10 +33,10 @@ type lastReports struct {
 func newLastReports() *lastReports { return &lastReports{byName: map[string]client.NodeAnswer{}} }
 
 // askAfterLaunches asks the nodes whenever a launch has ended, until the context ends.
-func (j *job) askAfterLaunches(ctx context.Context) {
+func (j *runningJob) askAfterLaunches(ctx context.Context) {
 	for asked := time.Now(); sleep.For(ctx, quietPoll); {
 		quiet, launched := j.ranks.QuietSince()
-		late := time.Since(asked) > askAgain && !j.lastReports.idle(j.nodes(), quiet)
+		late := time.Since(asked) > askAgain && !j.lastReports.areNodesIdle(j.otherHosts(), quiet)
 		if !quiet.IsZero() && (late || launched && quiet.After(asked)) {
 			asked = time.Now()
 			j.refreshReports(ctx)
@@ -44,11 +44,11 @@ func (j *job) askAfterLaunches(ctx context.Context) {
 	}
 }
 
-func (j *job) refreshReports(ctx context.Context) {
+func (j *runningJob) refreshReports(ctx context.Context) {
 	var group sync.WaitGroup
-	for _, node := range j.nodes() {
+	for _, node := range j.otherHosts() {
 		group.Go(func() {
-			if answer, err := j.report(ctx, node); err == nil {
+			if answer, err := j.askReport(ctx, node); err == nil {
 				j.lastReports.mu.Lock()
 				defer j.lastReports.mu.Unlock()
 				j.lastReports.byName[node.Name] = answer
@@ -58,16 +58,16 @@ func (j *job) refreshReports(ctx context.Context) {
 	group.Wait()
 }
 
-// of returns what a node said last, and whether it did after a moment.
-func (l *lastReports) of(node mpi.Host, after time.Time) (answer client.NodeAnswer, since bool) {
+// answerOf returns what a node said last, and whether it did after a moment.
+func (l *lastReports) answerOf(node mpi.Host, after time.Time) (answer client.NodeAnswer, since bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	answer = l.byName[node.Name]
 	return answer, !after.IsZero() && answer.Received.After(after)
 }
 
-// idle reports whether all nodes have said since a moment that nothing runs there.
-func (l *lastReports) idle(nodes []mpi.Host, since time.Time) bool {
+// areNodesIdle reports whether all nodes have said since a moment that nothing runs there.
+func (l *lastReports) areNodesIdle(nodes []mpi.Host, since time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !slices.ContainsFunc(nodes, func(node mpi.Host) bool {
@@ -76,19 +76,19 @@ func (l *lastReports) idle(nodes []mpi.Host, since time.Time) bool {
 	})
 }
 
-// lostSince reports whether a node was lost after it had said something.
-func lostSince(node mpi.Host, answer client.NodeAnswer, losses []verdict.Loss) bool {
+// hasLossSince reports whether a node was lost after it had said something.
+func hasLossSince(node mpi.Host, answer client.NodeAnswer, losses []verdict.Loss) bool {
 	return slices.ContainsFunc(losses, func(l verdict.Loss) bool {
-		return hosts.Label(l.Host) == hosts.Label(node.Name) && l.At.After(answer.Received)
+		return hosts.FirstLabel(l.Host) == hosts.FirstLabel(node.Name) && l.At.After(answer.Received)
 	})
 }
 
 // idleSeconds is for how long nobody has needed the nodes: no launch has run since a moment and lost one, and they have said that
 // nothing runs there.
-func (j *job) idleSeconds(quiet time.Time, losses []verdict.Loss, now time.Time) float64 {
+func (j *runningJob) idleSeconds(quiet time.Time, losses []verdict.Loss, now time.Time) float64 {
 	lost := slices.ContainsFunc(losses, func(l verdict.Loss) bool { return l.At.After(quiet) })
-	if quiet.IsZero() || lost || !j.lastReports.idle(j.nodes(), quiet) {
+	if quiet.IsZero() || lost || !j.lastReports.areNodesIdle(j.otherHosts(), quiet) {
 		return 0
 	}
-	return mpi.Seconds(now.Sub(quiet).Seconds())
+	return mpi.RoundSeconds(now.Sub(quiet).Seconds())
 }

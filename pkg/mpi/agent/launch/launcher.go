@@ -39,26 +39,26 @@ type Launcher struct {
 // Run passes the gate, runs the command and judges. While it works it answers pushes of the table of hosts on the
 // listener. The exit code is that of the command, unless the verdict says that it lied or never ran.
 func (l Launcher) Run(ctx context.Context, listener net.Listener, command Command) (mpi.Verdict, int) {
-	path, err := lookUp(command.Argv)
+	path, err := lookUpCommand(command.Argv)
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	serving, closed := l.serve(ctx, listener)
+	serving, closed := l.startServing(ctx, listener)
 	defer func() { stop(); <-closed }()
-	judged, code := l.launch(ctx, serving, path, command)
+	judged, code := l.passGateAndRun(ctx, serving, path, command)
 	timings := serving.times.snapshot()
 	judged.Timings = &timings
 	return judged, code
 }
 
-func (l Launcher) launch(ctx context.Context, serving *endpoints, path string, command Command) (mpi.Verdict, int) {
+func (l Launcher) passGateAndRun(ctx context.Context, serving *servedEndpoints, path string, command Command) (mpi.Verdict, int) {
 	fromInit, passed := l.consumeInitGate()
 	result, table := fromInit.Result, fromInit.table
 	if passed {
-		serving.times.passedBefore(fromInit)
-		serving.hostTable.decide(result)
+		serving.times.noteInitGate(fromInit)
+		serving.hostTable.answerAllPushes(result)
 	} else {
 		var failed mpi.Verdict
 		var code int
@@ -66,10 +66,10 @@ func (l Launcher) launch(ctx context.Context, serving *endpoints, path string, c
 			return failed, code
 		}
 	}
-	if err := l.prepare(table); err != nil {
+	if err := l.prepareStateFiles(table); err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
-	judged, code := l.execute(ctx, path, command, table, serving)
+	judged, code := l.runCommand(ctx, path, command, table, serving)
 	judged.GateSeconds = result.Seconds
 	return judged, code
 }
@@ -79,13 +79,13 @@ func (l Launcher) launch(ctx context.Context, serving *endpoints, path string, c
 func (l Launcher) PassGate(ctx context.Context, listener net.Listener, signals <-chan os.Signal) (mpi.Verdict, int) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	serving, closed := l.serve(ctx, listener)
+	serving, closed := l.startServing(ctx, listener)
 	defer func() { stop(); <-closed }()
 	result, table, failed, code := l.passGate(ctx, serving, signals)
 	if code != 0 {
 		return failed, code
 	}
-	err := l.prepare(table)
+	err := l.prepareStateFiles(table)
 	if err == nil {
 		err = l.saveInitGate(result, serving.times.snapshot().Started, table)
 	}
@@ -96,26 +96,26 @@ func (l Launcher) PassGate(ctx context.Context, listener net.Listener, signals <
 	return mpi.Verdict{GateSeconds: result.Seconds, Timings: &timings}, 0
 }
 
-// endpoints is what the launcher's agent answers to others.
-type endpoints struct {
+// servedEndpoints is what the launcher's agent answers to others.
+type servedEndpoints struct {
 	hostTable *hostTableReceiver
 	times     *timeline
-	tracker   *watch.Tracker
+	tracker   *watch.ProcessTracker
 }
 
-// serve starts to answer pushes. The returned channel is closed when the server has drained.
-func (l *Launcher) serve(ctx context.Context, listener net.Listener) (*endpoints, <-chan struct{}) {
+// startServing starts to answer pushes. The returned channel is closed when the server has drained.
+func (l *Launcher) startServing(ctx context.Context, listener net.Listener) (*servedEndpoints, <-chan struct{}) {
 	if address, err := netip.ParseAddrPort(listener.Addr().String()); err == nil && !address.Addr().IsUnspecified() {
 		l.Address = address.Addr().Unmap().String()
 	}
-	f := &endpoints{hostTable: newHostTableReceiver(l.nodes()), times: newTimeline(time.Now), tracker: watch.NewTracker()}
+	f := &servedEndpoints{hostTable: newHostTableReceiver(l.otherHosts()), times: newTimeline(time.Now), tracker: watch.NewProcessTracker()}
 	closed := make(chan struct{})
 	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
 		Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{
-			mpi.HostTableSubsystem:     f.hostTable.answer,
-			mpi.LaunchTimingsSubsystem: f.times.answer,
-			mpi.ProgressSubsystem:      f.tracker.Answer,
+			mpi.HostTableSubsystem:     f.hostTable.answerPush,
+			mpi.LaunchTimingsSubsystem: f.times.answerRequest,
+			mpi.ProgressSubsystem:      f.tracker.AnswerProgress,
 			mpi.ProbeSubsystem:         new(probe.Rendezvous).Answer,
 		}},
 	}
@@ -129,10 +129,10 @@ func (l *Launcher) serve(ctx context.Context, listener net.Listener) (*endpoints
 }
 
 // runsRanks reports whether the launcher is a host of the hostfile.
-func (l Launcher) runsRanks() bool { return len(l.nodes()) < len(l.Hosts) }
+func (l Launcher) runsRanks() bool { return len(l.otherHosts()) < len(l.Hosts) }
 
-// slots returns the number of ranks that each host may run: it is the same for all.
-func (l Launcher) slots() int32 {
+// slotsPerHost returns the number of ranks that each host may run: it is the same for all.
+func (l Launcher) slotsPerHost() int32 {
 	slots := int32(1)
 	for _, host := range l.Hosts {
 		slots = max(slots, host.Slots)
@@ -142,7 +142,7 @@ func (l Launcher) slots() int32 {
 
 // passGate returns how the gate ended, and the table by which the nodes were reached. Where it did not pass, the code is not 0, and failed
 // the verdict.
-func (l Launcher) passGate(ctx context.Context, serving *endpoints, signals <-chan os.Signal) (
+func (l Launcher) passGate(ctx context.Context, serving *servedEndpoints, signals <-chan os.Signal) (
 	result mpi.GateResult, table mpi.HostTable, failed mpi.Verdict, code int,
 ) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -161,28 +161,28 @@ func (l Launcher) passGate(ctx context.Context, serving *endpoints, signals <-ch
 		cancel()
 		<-done
 	}
-	serving.hostTable.decide(result)
+	serving.hostTable.answerAllPushes(result)
 	if result.Passed {
 		l.Log.Printf("all nodes answered after %.2f s", result.Seconds)
 	}
 	if interrupted != 0 {
 		return result, table, verdict.StoppedInGate(interrupted, result), 128 + int(interrupted)
 	}
-	serving.times.gate(result)
+	serving.times.noteGate(result)
 	if !result.Passed {
 		return result, table, verdict.GateFailed(result), process.CodeAgentFailed
 	}
 	return result, table, mpi.Verdict{}, 0
 }
 
-// prepare leaves what rsh and Hydra read, and forgets what an earlier attempt in this pod left.
-func (l Launcher) prepare(table mpi.HostTable) error {
+// prepareStateFiles leaves what rsh and Hydra read, and forgets what an earlier attempt in this pod left.
+func (l Launcher) prepareStateFiles(table mpi.HostTable) error {
 	for _, path := range []string{l.Settings.LossesPath(), l.Settings.StoppingPath()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove an old file: %w", err)
 		}
 	}
-	if err := state.WriteTable(l.Settings.HostTablePath(), table); err != nil {
+	if err := state.WriteHostTable(l.Settings.HostTablePath(), table); err != nil {
 		return err
 	}
 	hydra := mpi.FormatHostfile(mpi.Hydra, l.hydraHosts())
@@ -200,7 +200,7 @@ func (l Launcher) prepare(table mpi.HostTable) error {
 func (l Launcher) hydraHosts() []mpi.Host {
 	all := slices.Clone(l.Hosts)
 	for i, host := range all {
-		if own := hosts.Label(l.Hostname); hosts.Label(host.Name) == own {
+		if own := hosts.FirstLabel(l.Hostname); hosts.FirstLabel(host.Name) == own {
 			all[i].Name = own
 		}
 	}

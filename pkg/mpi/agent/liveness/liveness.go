@@ -33,13 +33,13 @@ func (e *SilentError) Error() string { return fmt.Sprintf("no answer for %v", e.
 // Watch asks for signs of life until one stays out or the connection ends, and returns why, or until the context is
 // done, and returns nil. Any answer is a sign of life, a refusal too.
 func (k Keepalive) Watch(ctx context.Context, conn ssh.Conn) error {
-	_, err := k.Follow(ctx, conn)
+	_, err := k.WatchSilence(ctx, conn)
 	return err
 }
 
-// Follow is Watch, and also returns for how long the other side had left a question without an answer when the watch
+// WatchSilence is Watch, and also returns for how long the other side had left a question without an answer when the watch
 // ended: a peer that ends its connection by itself answers until then, one that is gone has been silent before.
-func (k Keepalive) Follow(ctx context.Context, conn ssh.Conn) (silent time.Duration, err error) {
+func (k Keepalive) WatchSilence(ctx context.Context, conn ssh.Conn) (silent time.Duration, err error) {
 	limit := k.Interval * time.Duration(k.Misses)
 	answers := make(chan error, 1)
 	for {

@@ -60,7 +60,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 func TestFollowEndsBetweenQuestions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answers := peer{answer: func() error { time.AfterFunc(time.Millisecond, cancel); return nil }}
-	if silent, err := keepalive100.Follow(ctx, answers); err != nil || silent > time.Minute {
+	if silent, err := keepalive100.WatchSilence(ctx, answers); err != nil || silent > time.Minute {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
@@ -69,12 +69,12 @@ func TestFollowEndsBetweenQuestions(t *testing.T) {
 func TestFollowTellsHowLongThePeerWasSilent(t *testing.T) {
 	const long = 20 * time.Millisecond
 	gone := peer{answer: func() error { time.Sleep(long); return errors.New("no route to host") }}
-	if silent, err := keepalive100.Follow(t.Context(), gone); err == nil || silent < long {
+	if silent, err := keepalive100.WatchSilence(t.Context(), gone); err == nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	mute := peer{answer: func() error { time.AfterFunc(long, cancel); select {} }}
-	if silent, err := keepalive100.Follow(ctx, mute); err != nil || silent < long {
+	if silent, err := keepalive100.WatchSilence(ctx, mute); err != nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }

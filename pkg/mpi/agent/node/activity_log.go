@@ -14,7 +14,7 @@ import (
 // activityLog keeps what a node reports.
 type activityLog struct {
 	oom   watch.OOMCount
-	ranks *watch.Ranks
+	ranks *watch.RankWatcher
 
 	mu      sync.Mutex
 	daemons int
@@ -32,23 +32,23 @@ type activityLog struct {
 	podStops bool
 }
 
-// newLedger starts counting. The file system is the root of the pod.
-func newLedger(root fs.FS, ranks *watch.Ranks) *activityLog {
+// newActivityLog starts counting. The file system is the root of the pod.
+func newActivityLog(root fs.FS, ranks *watch.RankWatcher) *activityLog {
 	idle := make(chan struct{})
 	close(idle)
 	return &activityLog{oom: watch.CountOOMKills(root), ranks: ranks, idle: idle, unwatch: func() {}}
 }
 
-// started notes that a daemon runs, which was started by a command line. It reports whether a launch begins with it: no other
+// noteDaemonStart notes that a daemon runs, which was started by a command line. It reports whether a launch begins with it: no other
 // runs, and it is more than one rank of many. The returned function notes how it ended.
-func (l *activityLog) started(line string) (ended func(code int), begins bool) {
+func (l *activityLog) noteDaemonStart(line string) (ended func(code int), begins bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.daemons++
 	if l.running == 0 {
 		l.idle = make(chan struct{})
 		if begins = !program.IsRank(line); begins {
-			l.ranks.Launch()
+			l.ranks.NoteLaunchStart()
 			l.diedAt = time.Time{}
 		}
 		var ctx context.Context
@@ -56,11 +56,11 @@ func (l *activityLog) started(line string) (ended func(code int), begins bool) {
 		go l.ranks.Watch(ctx)
 	}
 	l.running++
-	return func(code int) { l.ended(line, code) }, begins
+	return func(code int) { l.noteDaemonEnd(line, code) }, begins
 }
 
-// command notes that something was started that is not a daemon.
-func (l *activityLog) command() {
+// noteOtherCommand notes that something was started that is not a daemon.
+func (l *activityLog) noteOtherCommand() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.commands++
@@ -81,11 +81,11 @@ func (l *activityLog) isStopping() bool {
 	return l.podStops
 }
 
-func (l *activityLog) ended(line string, code int) {
+func (l *activityLog) noteDaemonEnd(line string, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.diedAt = code, time.Time{}
-	if program.DiedDaemon(line, code) {
+	if program.IsDiedDaemon(line, code) {
 		l.diedAt = time.Now()
 	}
 	l.running--
@@ -98,8 +98,8 @@ func (l *activityLog) ended(line string, code int) {
 // reportTimeout is how long a report waits for daemons that are about to end with the launcher.
 const reportTimeout = 500 * time.Millisecond
 
-// report returns the counts once no daemon runs any more, or after a moment.
-func (l *activityLog) report(ctx context.Context, hostname string) mpi.NodeReport {
+// reportWhenIdle returns the counts once no daemon runs any more, or after a moment.
+func (l *activityLog) reportWhenIdle(ctx context.Context, hostname string) mpi.NodeReport {
 	l.mu.Lock()
 	idle := l.idle
 	l.mu.Unlock()

@@ -17,16 +17,16 @@ import (
 
 func TestLedgerReportsWhatRan(t *testing.T) {
 	files := fstest.MapFS{"sys/fs/cgroup/memory.events": {Data: []byte("oom_kill 3\n")}}
-	l := newLedger(files, watch.NewRanks(hydra.NewProxies(), false))
-	first, begins := l.started("orted")
-	second, more := l.started("prted")
+	l := newActivityLog(files, watch.NewRankWatcher(hydra.NewProxies(), false))
+	first, begins := l.noteDaemonStart("orted")
+	second, more := l.noteDaemonStart("prted")
 	if !begins || more {
 		t.Errorf("a launch begins with its first daemon: %v, %v", begins, more)
 	}
 	first(0)
 	files["sys/fs/cgroup/memory.events"] = &fstest.MapFile{Data: []byte("oom_kill 5\n")}
 	reports := make(chan mpi.NodeReport)
-	go func() { reports <- l.report(context.Background(), "w-0") }()
+	go func() { reports <- l.reportWhenIdle(context.Background(), "w-0") }()
 	second(137)
 	got := <-reports
 	if got.DaemonAgo <= 0 {
@@ -36,10 +36,10 @@ func TestLedgerReportsWhatRan(t *testing.T) {
 	if diff := cmp.Diff(mpi.NodeReport{Name: "w-0", Daemons: 2, LastExitCode: 137, OOMKills: 2}, got); diff != "" {
 		t.Error(diff)
 	}
-	l.started("orted")
+	l.noteDaemonStart("orted")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got := l.report(ctx, "w-0"); got.Daemons != 3 {
+	if got := l.reportWhenIdle(ctx, "w-0"); got.Daemons != 3 {
 		t.Errorf("while one runs: %+v", got)
 	}
 }
@@ -47,10 +47,10 @@ func TestLedgerReportsWhatRan(t *testing.T) {
 // prted ends with 0 however its ranks end, orted may end with their code.
 func TestLedgerKnowsADaemonThatDied(t *testing.T) {
 	for line, want := range map[string]bool{"/usr/bin/prted --prtemca x": true, "orted -mca ess env": false, "hydra_pmi_proxy --control-port l:1": false} {
-		l := newLedger(os.DirFS(t.TempDir()), watch.NewRanks(hydra.NewProxies(), false))
-		ended, _ := l.started(line)
+		l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(hydra.NewProxies(), false))
+		ended, _ := l.noteDaemonStart(line)
 		ended(1)
-		if got := l.report(t.Context(), "w-0"); (got.DaemonAgo > 0) != want || got.LastExitCode != 1 {
+		if got := l.reportWhenIdle(t.Context(), "w-0"); (got.DaemonAgo > 0) != want || got.LastExitCode != 1 {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
@@ -58,10 +58,10 @@ func TestLedgerKnowsADaemonThatDied(t *testing.T) {
 
 // How the daemon of an earlier launch ended says nothing of one that still runs.
 func TestALaunchForgetsTheDaemonBeforeIt(t *testing.T) {
-	l := newLedger(os.DirFS(t.TempDir()), watch.NewRanks(hydra.NewProxies(), false))
+	l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(hydra.NewProxies(), false))
 	for _, code := range []int{143, 0} {
-		ended, _ := l.started("/usr/bin/prted")
-		if got := l.report(t.Context(), "w-0"); got.DaemonAgo != 0 {
+		ended, _ := l.noteDaemonStart("/usr/bin/prted")
+		if got := l.reportWhenIdle(t.Context(), "w-0"); got.DaemonAgo != 0 {
 			t.Errorf("%+v", got)
 		}
 		ended(code)
@@ -70,16 +70,16 @@ func TestALaunchForgetsTheDaemonBeforeIt(t *testing.T) {
 
 // A rank that horovodrun started by an ssh of its own is not a daemon that somebody killed, and one of many in its launch.
 func TestLedgerKnowsRanksFromDaemons(t *testing.T) {
-	l := newLedger(os.DirFS(t.TempDir()), watch.NewRanks(hydra.NewProxies(), false))
+	l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(hydra.NewProxies(), false))
 	for range 2 {
-		ended, begins := l.started("HOROVOD_RANK=1 python train.py")
-		l.ranks.Ended(mpi.RankEnd{}, nil, agenttest.Killed(syscall.SIGSEGV))
+		ended, begins := l.noteDaemonStart("HOROVOD_RANK=1 python train.py")
+		l.ranks.NoteRankEnd(mpi.RankEnd{}, nil, agenttest.StatusOfSignal(syscall.SIGSEGV))
 		ended(139)
 		if begins {
 			t.Error("a rank begins no launch")
 		}
 	}
-	if got := l.report(t.Context(), "w-0"); got.DaemonAgo != 0 || got.LastExitCode != 139 || len(got.Ranks) != 2 {
+	if got := l.reportWhenIdle(t.Context(), "w-0"); got.DaemonAgo != 0 || got.LastExitCode != 139 || len(got.Ranks) != 2 {
 		t.Errorf("%+v", got)
 	}
 }

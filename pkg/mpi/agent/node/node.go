@@ -43,20 +43,20 @@ type Node struct {
 // Serve answers on the listener until the context is done. Then it asks the programs of this pod to end, waits for them and
 // for their launch, and returns: without any at once.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
-	tracker := watch.NewTracker()
-	l := newLedger(os.DirFS("/"), watch.NewRanks(tracker.Proxies, false))
-	ctx, stop := withCause(ctx, errPodStops)
+	tracker := watch.NewProcessTracker()
+	l := newActivityLog(os.DirFS("/"), watch.NewRankWatcher(tracker.Proxies, false))
+	ctx, stop := withEndCause(ctx, errPodStops)
 	defer stop()
 	ssh := server.Server{
-		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log, Linger: func() { n.linger(l) },
+		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log, Linger: func() { n.awaitPrograms(l) },
 		Handlers: server.Handlers{
-			Exec: func(ctx context.Context, c server.Command) server.Exit { return n.exec(ctx, l, tracker, c) },
+			Exec: func(ctx context.Context, c server.Command) server.Exit { return n.execCommand(ctx, l, tracker, c) },
 			Subsystems: map[string]server.Subsystem{
-				mpi.HelloSubsystem: n.hello,
+				mpi.HelloSubsystem: n.answerHello,
 				mpi.ReportSubsystem: func(ctx context.Context, _ []byte) (any, error) {
-					return n.answer(ctx, l, tracker), nil
+					return n.answerReport(ctx, l, tracker), nil
 				},
-				mpi.ProgressSubsystem: tracker.Answer,
+				mpi.ProgressSubsystem: tracker.AnswerProgress,
 				mpi.ProbeSubsystem:    new(probe.Rendezvous).Answer,
 			},
 		},
@@ -64,14 +64,14 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	return ssh.Serve(ctx, listener)
 }
 
-// linger returns when the programs and the launch of this pod have ended. A pod that gets to the end of its grace is killed by kubelet.
-func (n Node) linger(l *activityLog) {
+// awaitPrograms returns when the programs and the launch of this pod have ended. A pod that gets to the end of its grace is killed by kubelet.
+func (n Node) awaitPrograms(l *activityLog) {
 	if !l.noteStop() {
 		return
 	}
 	told := false
-	for forwarder := watch.NewSignalForwarder(syscall.SIGTERM, n.Reaper.Started); ; time.Sleep(watch.StopPollInterval) {
-		if busy, _ := forwarder.SignalNew(); !busy {
+	for forwarder := watch.NewSignalForwarder(syscall.SIGTERM, n.Reaper.IsChild); ; time.Sleep(watch.StopPollInterval) {
+		if busy, _ := forwarder.SignalNewPrograms(); !busy {
 			return
 		}
 		if !told {
@@ -81,15 +81,15 @@ func (n Node) linger(l *activityLog) {
 	}
 }
 
-// answer says what ran here.
-func (n Node) answer(ctx context.Context, l *activityLog, tracker *watch.Tracker) client.ReportReply {
-	report := l.report(ctx, n.Hostname)
+// answerReport says what ran here.
+func (n Node) answerReport(ctx context.Context, l *activityLog, tracker *watch.ProcessTracker) client.ReportReply {
+	report := l.reportWhenIdle(ctx, n.Hostname)
 	return client.ReportReply{NodeReport: report, LaunchAge: tracker.LaunchAge()}
 }
 
-// hello says who is here and whom this node cannot reach. It keeps the table of hosts that the launcher sends, for
+// answerHello says who is here and whom this node cannot reach. It keeps the table of hosts that the launcher sends, for
 // daemons that start other daemons.
-func (n Node) hello(ctx context.Context, request []byte) (any, error) {
+func (n Node) answerHello(ctx context.Context, request []byte) (any, error) {
 	if len(request) == 0 {
 		return mpi.Hello{Hostname: n.Hostname}, nil
 	}
@@ -100,28 +100,28 @@ func (n Node) hello(ctx context.Context, request []byte) (any, error) {
 	if err := hosts.ValidateTable(table, nil); err != nil {
 		return nil, err
 	}
-	if err := state.WriteTable(n.Settings.HostTablePath(), table); err != nil {
+	if err := state.WriteHostTable(n.Settings.HostTablePath(), table); err != nil {
 		n.Log.Printf("daemons on this node cannot start daemons on others: %v", err)
 	}
 	if err := state.PublishHosts(table); err != nil {
 		n.Log.Print(err)
 	}
-	return mpi.Hello{Hostname: n.Hostname, Unreachable: n.unreachable(ctx, table)}, nil
+	return mpi.Hello{Hostname: n.Hostname, Unreachable: n.unreachableNeighbours(ctx, table)}, nil
 }
 
-func (n Node) exec(ctx context.Context, l *activityLog, tracker *watch.Tracker, c server.Command) server.Exit {
+func (n Node) execCommand(ctx context.Context, l *activityLog, tracker *watch.ProcessTracker, c server.Command) server.Exit {
 	ended := func(int) {}
 	if program.StartsRanks(c.Line) {
 		var begins bool
-		ended, begins = l.started(c.Line)
-		tracker.Started(ctx, begins)
+		ended, begins = l.noteDaemonStart(c.Line)
+		tracker.NoteDaemonStart(ctx, begins)
 	} else {
-		l.command()
+		l.noteOtherCommand()
 	}
 	whole, proxy := hydra.WatchProxy(ctx, tracker.Proxies, c.Line)
-	defer proxy.Release()
+	defer proxy.StopWatching()
 	told := false
-	exit := n.run(whole, c, proxy.Started, func(status process.Status, asked bool) {
+	exit := n.runCommand(whole, c, proxy.StartWatching, func(status process.Status, asked bool) {
 		told = true
 		switch {
 		case !asked:
@@ -136,7 +136,7 @@ func (n Node) exec(ctx context.Context, l *activityLog, tracker *watch.Tracker, 
 	case !told: // it could not be started, or not be ended
 		ended(exit.Code)
 	case ctx.Err() != nil, l.isStopping() && exit.Code != 0:
-		return stopped(exit)
+		return exitInStoppingPod(exit)
 	case whole.Err() != nil:
 		return server.Exit{Code: hydra.CodeHidden}
 	}
@@ -144,9 +144,9 @@ func (n Node) exec(ctx context.Context, l *activityLog, tracker *watch.Tracker, 
 	return exit
 }
 
-// stopped is the end of a command of a pod that stops. A command that made a code of its own of the signal, as orted does, would hide
+// exitInStoppingPod is the end of a command of a pod that stops. A command that made a code of its own of the signal, as orted does, would hide
 // that. One that ends well is believed: its ranks have saved their work, and those of other pods may still be at it.
-func stopped(exit server.Exit) server.Exit {
+func exitInStoppingPod(exit server.Exit) server.Exit {
 	if exit.Code > 128 {
 		return exit
 	}
@@ -156,39 +156,39 @@ func stopped(exit server.Exit) server.Exit {
 // toldToEnd is the end by SIGTERM.
 var toldToEnd = server.Exit{Code: program.CodeToldToEnd, Signal: "TERM"}
 
-// run runs a command, and tells of its start and its end as soon as they have come.
-func (n Node) run(ctx context.Context, c server.Command, started func(pid int), ended func(status process.Status, asked bool)) server.Exit {
-	path, argv, err := process.CommandLine(c.Line)
+// runCommand runs a command, and tells of its start and its end as soon as they have come.
+func (n Node) runCommand(ctx context.Context, c server.Command, started func(pid int), ended func(status process.Status, asked bool)) server.Exit {
+	path, argv, err := process.ParseCommandLine(c.Line)
 	if err != nil {
-		return n.failed(c, err)
+		return n.failedToStart(c, err)
 	}
 	status, err := n.Reaper.Run(ctx, path, argv, withAgentLast(n.Environment), process.Streams{
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
 		Started: func(pid int) {
 			started(pid)
-			n.Log.Printf("start for %s: %s", c.Peer, program.Quote(c.Line)) // the launch does not wait for the log
+			n.Log.Printf("start for %s: %s", c.Peer, program.QuoteCommand(c.Line)) // the launch does not wait for the log
 		},
 		Ended: ended,
 	})
 	if err != nil {
-		return n.failed(c, err)
+		return n.failedToStart(c, err)
 	}
-	n.Log.Printf("the command for %s %s%s", c.Peer, status, after(ctx))
+	n.Log.Printf("the command for %s %s%s", c.Peer, status, describeEndCause(ctx))
 	return exitOf(status)
 }
 
 // errPodStops is why a command ends that runs when its pod is asked to stop.
 var errPodStops = errors.New("the pod was asked to stop")
 
-// withCause returns a context that ends with another one, and names a cause then.
-func withCause(ctx context.Context, cause error) (context.Context, func()) {
+// withEndCause returns a context that ends with another one, and names a cause then.
+func withEndCause(ctx context.Context, cause error) (context.Context, func()) {
 	named, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unlink := context.AfterFunc(ctx, func() { cancel(cause) })
 	return named, func() { unlink(); cancel(cause) }
 }
 
-// after says why a command was ended, as a continuation of a sentence, nothing when it was not.
-func after(ctx context.Context) string {
+// describeEndCause says why a command was ended, as a continuation of a sentence, nothing when it was not.
+func describeEndCause(ctx context.Context) string {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 		return ""
@@ -198,7 +198,7 @@ func after(ctx context.Context) string {
 	return " after the launcher closed the session"
 }
 
-func (n Node) failed(c server.Command, err error) server.Exit {
+func (n Node) failedToStart(c server.Command, err error) server.Exit {
 	n.Log.Printf("cannot run a command for %s: %v", c.Peer, err)
 	fmt.Fprintf(c.Stderr, "mpi-agent: %v\n", err)
 	return server.Exit{Code: process.StartFailureCode(err)}
@@ -220,5 +220,5 @@ func exitOf(status process.Status) server.Exit {
 
 // withAgentLast returns the environment of commands on a node: `mpi-agent probe` is found, and what the image has stays its own.
 func withAgentLast(environment []string) []string {
-	return process.Override(environment, []string{"PATH=" + process.SearchPath(environment) + ":" + path.Dir(mpi.AgentBin)})
+	return process.OverrideVariables(environment, []string{"PATH=" + process.SearchPath(environment) + ":" + path.Dir(mpi.AgentBin)})
 }

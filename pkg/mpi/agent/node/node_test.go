@@ -22,19 +22,19 @@ import (
 // Whether a rank failed before a launch or in it can be a matter of milliseconds, so one answer tells both.
 func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := watch.NewTracker()
-		l := newLedger(os.DirFS(t.TempDir()), watch.NewRanks(tracker.Proxies, false))
+		tracker := watch.NewProcessTracker()
+		l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(tracker.Proxies, false))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 2 { // what failed before the second was passed over
-			l.ranks.Ended(mpi.RankEnd{}, nil, agenttest.Exited(3))
+			l.ranks.NoteRankEnd(mpi.RankEnd{}, nil, agenttest.StatusOfCode(3))
 			time.Sleep(time.Second)
-			ended, begins := l.started("orted")
-			tracker.Started(ctx, begins)
+			ended, begins := l.noteDaemonStart("orted")
+			tracker.NoteDaemonStart(ctx, begins)
 			ended(0)
 		}
 		time.Sleep(10 * time.Second)
-		got := (Node{Hostname: "demo-node-0-0"}).answer(ctx, l, tracker)
+		got := (Node{Hostname: "demo-node-0-0"}).answerReport(ctx, l, tracker)
 		if got.Name != "demo-node-0-0" || len(got.Ranks) != 1 || got.Ranks[0].Ago != 11 || got.LaunchAge == nil || *got.LaunchAge != 10 {
 			t.Errorf("%+v", got)
 		}
@@ -46,11 +46,11 @@ func TestExitOf(t *testing.T) {
 		status process.Status
 		want   server.Exit
 	}{
-		"code":                            {agenttest.Exited(7), server.Exit{Code: 7}},
-		"a signal that SSH knows":         {agenttest.Killed(syscall.SIGSEGV), server.Exit{Code: 139, Signal: "SEGV"}},
-		"a core dump":                     {agenttest.Killed(syscall.SIGABRT | 0x80), server.Exit{Code: 134, Signal: "ABRT", CoreDumped: true}},
-		"a signal that SSH has not":       {agenttest.Killed(syscall.SIGBUS), server.Exit{Code: 135}},
-		"a signal whose name contains it": {agenttest.Killed(syscall.SIGSTKFLT), server.Exit{Code: 144}},
+		"code":                            {agenttest.StatusOfCode(7), server.Exit{Code: 7}},
+		"a signal that SSH knows":         {agenttest.StatusOfSignal(syscall.SIGSEGV), server.Exit{Code: 139, Signal: "SEGV"}},
+		"a core dump":                     {agenttest.StatusOfSignal(syscall.SIGABRT | 0x80), server.Exit{Code: 134, Signal: "ABRT", CoreDumped: true}},
+		"a signal that SSH has not":       {agenttest.StatusOfSignal(syscall.SIGBUS), server.Exit{Code: 135}},
+		"a signal whose name contains it": {agenttest.StatusOfSignal(syscall.SIGSTKFLT), server.Exit{Code: 144}},
 	} {
 		if diff := cmp.Diff(c.want, exitOf(c.status)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -60,26 +60,26 @@ func TestExitOf(t *testing.T) {
 
 func TestTheLogSaysWhyACommandEnded(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
-	pod, release := withCause(stopping, errPodStops)
+	pod, release := withEndCause(stopping, errPodStops)
 	defer release()
 	session, leave := context.WithCancel(pod)
-	if got := after(session); got != "" {
+	if got := describeEndCause(session); got != "" {
 		t.Error(got)
 	}
 	hung, end := context.WithCancelCause(session)
 	end(hydra.ErrRanksWait)
-	if got := after(hung); !strings.Contains(got, "a rank had ended") {
+	if got := describeEndCause(hung); !strings.Contains(got, "a rank had ended") {
 		t.Error(got)
 	}
 	other, cancel := context.WithCancel(pod)
 	defer cancel()
 	leave()
-	if got := after(session); got != " after the launcher closed the session" {
+	if got := describeEndCause(session); got != " after the launcher closed the session" {
 		t.Error(got)
 	}
 	stop()
 	<-other.Done()
-	if got := after(other); got != " after the pod was asked to stop" {
+	if got := describeEndCause(other); got != " after the pod was asked to stop" {
 		t.Error(got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func FindRendezvous(s state.Settings, key identity.Key, dial client.Dial) (
 	meet func(context.Context, mpi.ProbeRequest) (mpi.ProbeReply, error), address string, err error,
 ) {
-	table, err := state.ReadTable(s.HostTablePath())
+	table, err := state.ReadHostTable(s.HostTablePath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, "", fmt.Errorf("the addresses of the pods are not known here: the probe runs under mpirun in a job whose launcher has passed its gate (%w)", err)
@@ -28,7 +28,7 @@ func FindRendezvous(s state.Settings, key identity.Key, dial client.Dial) (
 	if len(table.Hosts) > 0 {
 		host = table.Hosts[min(1, len(table.Hosts)-1)]
 	}
-	place, err := client.At(host, s.Port)
+	place, err := client.AgentAddress(host, s.Port)
 	if err != nil {
 		return nil, "", fmt.Errorf("find the place where the ranks meet: %w", err)
 	}

@@ -60,7 +60,7 @@ func (p Participant) Run(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("listen for other ranks: %w", err)
 	}
 	defer listener.Close()
-	peers, err := p.register(ctx, listener)
+	peers, err := p.exchangeEndpoints(ctx, listener)
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,9 @@ func (p Participant) Run(ctx context.Context) (*Report, error) {
 	return &report, nil
 }
 
-// register tells all ranks where this one is and returns where they are.
-func (p Participant) register(ctx context.Context, listener net.Listener) ([]endpoint, error) {
-	self := endpoint{Rank: p.self(), Port: listener.Addr().(*net.TCPAddr).Port, Token: make([]byte, 16)}
+// exchangeEndpoints tells all ranks where this one is and returns where they are.
+func (p Participant) exchangeEndpoints(ctx context.Context, listener net.Listener) ([]endpoint, error) {
+	self := endpoint{Rank: p.describeSelf(), Port: listener.Addr().(*net.TCPAddr).Port, Token: make([]byte, 16)}
 	_, _ = rand.Read(self.Token) // never fails (crypto/rand)
 	texts, err := p.exchangeTexts(ctx, "addresses", self, true)
 	if err != nil {
@@ -103,7 +103,7 @@ func (p Participant) register(ctx context.Context, listener net.Listener) ([]end
 	return peers, nil
 }
 
-func (p Participant) self() Rank {
+func (p Participant) describeSelf() Rank {
 	gpus, _ := filepath.Glob("/dev/nvidia[0-9]*") // the pattern is right
 	return Rank{
 		Rank: p.Rank, Host: p.Host, Address: p.Address, PID: os.Getpid(), UID: os.Getuid(), GID: os.Getgid(),
@@ -134,24 +134,24 @@ func (p Participant) exchangeTexts(ctx context.Context, name string, value any, 
 
 // measurePairs meets all opponents, and returns the pairs in which this rank called.
 func (p Participant) measurePairs(ctx context.Context, listener net.Listener, peers []endpoint) []Pair {
-	inbox := p.open(ctx, listener, peers)
+	inbox := p.acceptPeers(ctx, listener, peers)
 	pairs := []Pair{}
-	share := min(p.Duration/time.Duration(max(1, rounds(p.Size))), maxPair)
-	for round := range rounds(p.Size) {
-		other, plays := opponent(p.Rank, round, p.Size)
+	share := min(p.Duration/time.Duration(max(1, countRounds(p.Size))), maxPair)
+	for round := range countRounds(p.Size) {
+		other, plays := opponentOf(p.Rank, round, p.Size)
 		switch {
 		case !plays:
 		case other > p.Rank:
 			pairs = append(pairs, p.measurePair(ctx, peers, other, share))
 		default:
-			accept(ctx, inbox[other], share)
+			answerOpponent(ctx, inbox[other], share)
 		}
 	}
 	return pairs
 }
 
-// open sorts incoming connections by caller.
-func (p Participant) open(ctx context.Context, listener net.Listener, peers []endpoint) []chan net.Conn {
+// acceptPeers sorts incoming connections by caller.
+func (p Participant) acceptPeers(ctx context.Context, listener net.Listener, peers []endpoint) []chan net.Conn {
 	inbox := make([]chan net.Conn, len(peers))
 	for i := range inbox {
 		inbox[i] = make(chan net.Conn, 1)
@@ -163,14 +163,14 @@ func (p Participant) open(ctx context.Context, listener net.Listener, peers []en
 			if err != nil {
 				return
 			}
-			go p.receive(conn, peers[p.Rank].Token, inbox)
+			go p.sortByCaller(conn, peers[p.Rank].Token, inbox)
 		}
 	}()
 	return inbox
 }
 
-// receive reads who calls. A connection without the token is closed.
-func (p Participant) receive(conn net.Conn, token []byte, inbox []chan net.Conn) {
+// sortByCaller reads who calls. A connection without the token is closed.
+func (p Participant) sortByCaller(conn net.Conn, token []byte, inbox []chan net.Conn) {
 	greeting := make([]byte, len(token)+1)
 	err := conn.SetDeadline(time.Now().Add(pairTimeout))
 	if err == nil {
@@ -191,13 +191,13 @@ func (p Participant) receive(conn net.Conn, token []byte, inbox []chan net.Conn)
 func (p Participant) measurePair(ctx context.Context, peers []endpoint, other int, share time.Duration) Pair {
 	pair, err := p.measureAsClient(ctx, peers[other], share)
 	if err != nil {
-		pair = Pair{Error: reason(ctx, err)}
+		pair = Pair{Error: measurementFailure(ctx, err)}
 	}
 	pair.From, pair.To = p.Rank, other
 	return pair
 }
 
-func reason(ctx context.Context, err error) string {
+func measurementFailure(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "the time was up before it was measured"
 	}
@@ -215,30 +215,30 @@ func (p Participant) measureAsClient(ctx context.Context, peer endpoint, share t
 		return Pair{}, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(until(ctx, share)); err != nil {
+	if err := conn.SetDeadline(pairDeadline(ctx, share)); err != nil {
 		return Pair{}, err
 	}
 	if _, err := conn.Write(append(append([]byte{}, peer.Token...), byte(p.Rank))); err != nil {
 		return Pair{}, err
 	}
-	return call(conn, share)
+	return measureConnection(conn, share)
 }
 
-// accept waits for an opponent's call and answers it. What went wrong is the caller's to say.
-func accept(ctx context.Context, calls <-chan net.Conn, share time.Duration) {
+// answerOpponent waits for an opponent's call and answers it. What went wrong is the caller's to say.
+func answerOpponent(ctx context.Context, calls <-chan net.Conn, share time.Duration) {
 	select {
 	case conn := <-calls:
 		defer conn.Close()
-		if conn.SetDeadline(until(ctx, share)) == nil {
-			_ = answer(conn) // the caller reports it
+		if conn.SetDeadline(pairDeadline(ctx, share)) == nil {
+			_ = serveMeasurements(conn) // the caller reports it
 		}
 	case <-time.After(pairTimeout + share):
 	case <-ctx.Done():
 	}
 }
 
-// until is when a pair must be over: it waits for its opponent, who may be late by a round.
-func until(ctx context.Context, share time.Duration) time.Time {
+// pairDeadline is when a pair must be over: it waits for its opponent, who may be late by a round.
+func pairDeadline(ctx context.Context, share time.Duration) time.Time {
 	limit := time.Now().Add(2*pairTimeout + 4*share)
 	if end, bounded := ctx.Deadline(); bounded && end.Before(limit) {
 		return end

@@ -20,13 +20,13 @@ import (
 func TestTournamentLetsEverybodyMeetOnce(t *testing.T) {
 	for n := 1; n <= 65; n++ {
 		met := map[[2]int]int{}
-		for round := range rounds(n) {
+		for round := range countRounds(n) {
 			for rank := range n {
-				other, plays := opponent(rank, round, n)
+				other, plays := opponentOf(rank, round, n)
 				if !plays {
 					continue
 				}
-				if back, _ := opponent(other, round, n); back != rank || other == rank {
+				if back, _ := opponentOf(other, round, n); back != rank || other == rank {
 					t.Fatalf("%d ranks, round %d: %d meets %d, who meets %d", n, round, rank, other, back)
 				}
 				met[[2]int{min(rank, other), max(rank, other)}]++
@@ -150,7 +150,7 @@ func TestConnectionsWithoutTokenAreClosed(t *testing.T) {
 		here, there := net.Pipe()
 		inbox := []chan net.Conn{make(chan net.Conn, 1)}
 		done := make(chan struct{})
-		go func() { defer close(done); Participant{}.receive(there, []byte("0123456789abcdef"), inbox) }()
+		go func() { defer close(done); Participant{}.sortByCaller(there, []byte("0123456789abcdef"), inbox) }()
 		if _, err := here.Write(greeting); err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +270,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, text []byte) {
 		here, there := net.Pipe()
 		done := make(chan struct{})
-		go func() { defer close(done); _ = answer(there); there.Close() }()
+		go func() { defer close(done); _ = serveMeasurements(there); there.Close() }()
 		go func() {
 			buffer := make([]byte, block)
 			for {

@@ -16,11 +16,11 @@ import (
 // Rendezvous is where ranks hand in what they have and get what all others have. The zero value is ready.
 type Rendezvous struct {
 	mu     sync.Mutex
-	tables map[string]*table
+	tables map[string]*rendezvousRound
 }
 
-// table is one rendezvous: it is full when all ranks have come.
-type table struct {
+// rendezvousRound is one rendezvous: it is full when all ranks have come.
+type rendezvousRound struct {
 	texts   []json.RawMessage
 	present []bool
 	missing int
@@ -36,23 +36,23 @@ func (r *Rendezvous) Answer(ctx context.Context, request []byte) (any, error) {
 	if err := json.Unmarshal(request, &asked); err != nil {
 		return nil, fmt.Errorf("decode the request of a probe: %w", err)
 	}
-	if err := validate(asked); err != nil {
+	if err := validateRequest(asked); err != nil {
 		return nil, err
 	}
 	name := strconv.Itoa(asked.Size) + "/" + asked.Session + "/" + asked.Round
-	t := r.join(name, asked)
+	t := r.joinRound(name, asked)
 	limit := min(time.Duration(asked.Seconds*float64(time.Second)), maxWait)
 	select {
 	case <-t.full:
 		return t.reply(asked), nil
 	case <-time.After(limit):
-		return nil, r.leave(name, t, asked.Rank, fmt.Sprintf("within %v", limit))
+		return nil, r.leaveRound(name, t, asked.Rank, fmt.Sprintf("within %v", limit))
 	case <-ctx.Done():
-		return nil, r.leave(name, t, asked.Rank, "in time")
+		return nil, r.leaveRound(name, t, asked.Rank, "in time")
 	}
 }
 
-func validate(r mpi.ProbeRequest) error {
+func validateRequest(r mpi.ProbeRequest) error {
 	switch {
 	case r.Size < 1 || r.Size > mpi.MaxProbeRanks:
 		return fmt.Errorf("a probe of %d ranks: allowed are 1 to %d", r.Size, mpi.MaxProbeRanks)
@@ -64,17 +64,17 @@ func validate(r mpi.ProbeRequest) error {
 	return nil
 }
 
-// join takes the place of a rank. Who comes again, as the same rank of a new attempt, takes the place over.
-func (r *Rendezvous) join(name string, asked mpi.ProbeRequest) *table {
+// joinRound takes the place of a rank. Who comes again, as the same rank of a new attempt, takes the place over.
+func (r *Rendezvous) joinRound(name string, asked mpi.ProbeRequest) *rendezvousRound {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.tables[name]
 	if t == nil {
-		t = &table{
+		t = &rendezvousRound{
 			texts: make([]json.RawMessage, asked.Size), present: make([]bool, asked.Size), missing: asked.Size, full: make(chan struct{}),
 		}
 		if r.tables == nil {
-			r.tables = map[string]*table{}
+			r.tables = map[string]*rendezvousRound{}
 		}
 		r.tables[name] = t
 	}
@@ -90,8 +90,8 @@ func (r *Rendezvous) join(name string, asked mpi.ProbeRequest) *table {
 	return t
 }
 
-// leave gives the place of a rank up and says who was missing.
-func (r *Rendezvous) leave(name string, t *table, rank int, when string) error {
+// leaveRound gives the place of a rank up and says who was missing.
+func (r *Rendezvous) leaveRound(name string, t *rendezvousRound, rank int, when string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var missing []string
@@ -110,7 +110,7 @@ func (r *Rendezvous) leave(name string, t *table, rank int, when string) error {
 	return fmt.Errorf("ranks that did not come %s: %s", when, strings.Join(missing, ", "))
 }
 
-func (t *table) reply(asked mpi.ProbeRequest) mpi.ProbeReply {
+func (t *rendezvousRound) reply(asked mpi.ProbeRequest) mpi.ProbeReply {
 	if !asked.Deliver {
 		return mpi.ProbeReply{}
 	}

@@ -92,12 +92,12 @@ type Limits struct {
 // buildReport sums up what the ranks measured.
 func buildReport(ranks []Rank, pairs []Pair, limits Limits, took time.Duration) Report {
 	slices.SortFunc(pairs, func(a, b Pair) int { return (a.From-b.From)*len(ranks) + a.To - b.To })
-	report := Report{Schema: Schema, Ranks: ranks, Pairs: pairs, Seconds: round(took.Seconds())}
+	report := Report{Schema: Schema, Ranks: ranks, Pairs: pairs, Seconds: roundToTenth(took.Seconds())}
 	for i := range pairs {
 		pairs[i].SameHost = ranks[pairs[i].From].Host == ranks[pairs[i].To].Host
 	}
 	report.BetweenHosts, report.WithinHosts = summarizePairs(pairs, false), summarizePairs(pairs, true)
-	report.Problems = limits.problems(report)
+	report.Problems = limits.brokenLimits(report)
 	report.OK = len(report.Problems) == 0
 	return report
 }
@@ -130,7 +130,7 @@ func summarizePairs(pairs []Pair, sameHost bool) *Summary {
 // maxProblems bounds the list; the last line counts the rest.
 const maxProblems = 10
 
-func (l Limits) problems(r Report) []string {
+func (l Limits) brokenLimits(r Report) []string {
 	var problems []string
 	if l.Ranks > 0 && len(r.Ranks) != l.Ranks {
 		problems = append(problems, fmt.Sprintf("%d ranks ran, %d were expected", len(r.Ranks), l.Ranks))
@@ -154,5 +154,5 @@ func (l Limits) problems(r Report) []string {
 	return problems
 }
 
-// round keeps a tenth.
-func round(value float64) float64 { return math.Round(value*10) / 10 }
+// roundToTenth keeps a tenth.
+func roundToTenth(value float64) float64 { return math.Round(value*10) / 10 }

@@ -54,23 +54,23 @@ func TestDescendants(t *testing.T) {
 }
 
 func TestWhatAProcessDoes(t *testing.T) {
-	if got := Written(machine, 30); got != 4096 {
+	if got := WrittenBytes(machine, 30); got != 4096 {
 		t.Errorf("written: %d", got)
 	}
-	if got := Written(machine, 31); got != 0 {
+	if got := WrittenBytes(machine, 31); got != 0 {
 		t.Errorf("not readable: %d", got)
 	}
-	if rank, found := Rank(machine, 30, nil); rank != 3 || !found {
+	if rank, found := RankOfProcess(machine, 30, nil); rank != 3 || !found {
 		t.Errorf("rank %d, %v", rank, found)
 	}
-	if rank, found := Rank(machine, 31, nil); found {
+	if rank, found := RankOfProcess(machine, 31, nil); found {
 		t.Errorf("no rank: %d", rank)
 	}
-	want := Wait{Function: "futex_wait_queue", Call: callName(202), Stack: []string{"futex_wait_queue", "do_futex"}}
-	if diff := cmp.Diff(want, WaitOf(machine, 30)); diff != "" {
+	want := KernelWait{Function: "futex_wait_queue", Call: syscallName(202), Stack: []string{"futex_wait_queue", "do_futex"}}
+	if diff := cmp.Diff(want, KernelWaitOf(machine, 30)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Wait{}, WaitOf(machine, 31)); diff != "" {
+	if diff := cmp.Diff(KernelWait{}, KernelWaitOf(machine, 31)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -91,7 +91,7 @@ func TestTheContainersOwnVariablesTellNoRank(t *testing.T) {
 	}
 	for name, c := range cases {
 		root := fstest.MapFS{"self/environ": file(c.container), "7/environ": file(c.own)}
-		if rank, found := Rank(root, 7, ContainerRank(root)); rank != c.rank || found != c.found {
+		if rank, found := RankOfProcess(root, 7, ContainerRankVariables(root)); rank != c.rank || found != c.found {
 			t.Errorf("%s: %s: rank %d, %t", name, c.reason, rank, found)
 		}
 	}
@@ -102,7 +102,7 @@ func TestTheContainersOwnWorldIsNone(t *testing.T) {
 		"self/environ": file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=1\x00"),
 		"7/environ":    file("HOME=/\x00WORLD_SIZE=4\x00OMPI_COMM_WORLD_SIZE=2\x00PMI_SIZE=2\x00"),
 	}
-	if diff := cmp.Diff([]string{"HOME=/", "OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}, FromLauncher(Environment(root, 7), ContainerRank(root))); diff != "" {
+	if diff := cmp.Diff([]string{"HOME=/", "OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2"}, WithoutContainerVariables(EnvironmentOf(root, 7), ContainerRankVariables(root))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -112,7 +112,7 @@ func TestRanksOfMPI(t *testing.T) {
 	for environment, want := range map[string]bool{
 		"OMPI_COMM_WORLD_RANK=1 RANK=1": true, "PMIX_RANK=0": true, "PMI_RANK=3": true, "HOROVOD_RANK=1": false, "RANK=1 WORLD_SIZE=2": false, "PMI_RANK=x": false,
 	} {
-		if got := OfMPI(strings.Fields(environment)); got != want {
+		if got := HasMPIRank(strings.Fields(environment)); got != want {
 			t.Errorf("%s: %v", environment, got)
 		}
 	}
@@ -144,13 +144,13 @@ func TestTheRealProc(t *testing.T) {
 	if len(pids) == 0 || pids[0] != child.Process.Pid {
 		t.Fatalf("descendants %v, want %d first", pids, child.Process.Pid)
 	}
-	if rank, found := Rank(root, pids[0], nil); rank != 5 || !found {
+	if rank, found := RankOfProcess(root, pids[0], nil); rank != 5 || !found {
 		t.Errorf("rank %d, %v", rank, found)
 	}
-	if got := Written(root, pids[0]); got < 8 {
+	if got := WrittenBytes(root, pids[0]); got < 8 {
 		t.Errorf("wrote %d bytes", got)
 	}
-	if got := Program(root, pids[0]); !strings.HasPrefix(got, "/") {
+	if got := ExecutablePath(root, pids[0]); !strings.HasPrefix(got, "/") {
 		t.Errorf("program %q", got)
 	}
 }
@@ -221,11 +221,11 @@ func FuzzParseStat(f *testing.F) {
 func TestCatches(t *testing.T) {
 	files := fstest.MapFS{"7/status": {Data: []byte("Name:\tbash\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000014002\n")}}
 	for signal, want := range map[syscall.Signal]bool{syscall.SIGTERM: true, syscall.SIGINT: true, syscall.SIGHUP: false} {
-		if got := Catches(files, 7, signal); got != want {
+		if got := HandlesSignal(files, 7, signal); got != want {
 			t.Errorf("%v: %v", signal, got)
 		}
 	}
-	if Catches(files, 8, syscall.SIGTERM) {
+	if HandlesSignal(files, 8, syscall.SIGTERM) {
 		t.Error("a process that is gone")
 	}
 }

@@ -28,7 +28,7 @@ const tick = time.Second / 100
 // Descendants returns the children of a process and theirs, in the order of their numbers.
 func Descendants(root fs.FS, pid int) []Process {
 	children := map[int][]Process{}
-	for _, p := range all(root) {
+	for _, p := range allProcesses(root) {
 		children[p.Parent] = append(children[p.Parent], p)
 	}
 	var found []Process
@@ -42,7 +42,7 @@ func Descendants(root fs.FS, pid int) []Process {
 	return found
 }
 
-func all(root fs.FS) []Process {
+func allProcesses(root fs.FS) []Process {
 	entries, _ := fs.ReadDir(root, ".")
 	var found []Process
 	for _, entry := range entries {
@@ -94,9 +94,9 @@ func parseStat(text []byte) (Process, bool) {
 	return p, true
 }
 
-// Written returns how many bytes the process has passed to write(2) and its variants (wchar in /proc/PID/io): files, pipes,
+// WrittenBytes returns how many bytes the process has passed to write(2) and its variants (wchar in /proc/PID/io): files, pipes,
 // terminals and sockets, not send(2).
-func Written(root fs.FS, pid int) uint64 {
+func WrittenBytes(root fs.FS, pid int) uint64 {
 	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "io"))
 	for line := range strings.Lines(string(text)) {
 		if value, found := strings.CutPrefix(line, "wchar:"); found {
@@ -107,8 +107,8 @@ func Written(root fs.FS, pid int) uint64 {
 	return 0
 }
 
-// Catches reports whether a process has a handler for a signal (SigCgt in /proc/PID/status).
-func Catches(root fs.FS, pid int, signal syscall.Signal) bool {
+// HandlesSignal reports whether a process has a handler for a signal (SigCgt in /proc/PID/status).
+func HandlesSignal(root fs.FS, pid int, signal syscall.Signal) bool {
 	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "status"))
 	for line := range strings.Lines(string(text)) {
 		if value, found := strings.CutPrefix(line, "SigCgt:"); found {
@@ -119,33 +119,33 @@ func Catches(root fs.FS, pid int, signal syscall.Signal) bool {
 	return false
 }
 
-// Program returns the file that the process executes, empty when it cannot be read.
-func Program(root fs.FS, pid int) string {
+// ExecutablePath returns the file that the process executes, empty when it cannot be read.
+func ExecutablePath(root fs.FS, pid int) string {
 	target, _ := fs.ReadLink(root, path.Join(strconv.Itoa(pid), "exe"))
 	return target
 }
 
-// Environment returns the variables with which a process was started.
-func Environment(root fs.FS, pid int) []string { return environ(root, strconv.Itoa(pid)) }
+// EnvironmentOf returns the variables with which a process was started.
+func EnvironmentOf(root fs.FS, pid int) []string { return readEnvironment(root, strconv.Itoa(pid)) }
 
-// ContainerRank returns those variables of this process that may tell a rank, or the size of its world. They are its container's,
+// ContainerRankVariables returns those variables of this process that may tell a rank, or the size of its world. They are its container's,
 // and tell of no launcher: who trains with PyTorch often gives RANK and WORLD_SIZE to a container. They never change.
-func ContainerRank(root fs.FS) []string {
-	return slices.DeleteFunc(environ(root, "self"), func(variable string) bool { return !tellsOfRanks(variable) })
+func ContainerRankVariables(root fs.FS) []string {
+	return slices.DeleteFunc(readEnvironment(root, "self"), func(variable string) bool { return !isRankVariable(variable) })
 }
 
-// FromLauncher returns an environment without those variables that its container has too, with the same value.
-func FromLauncher(environment, container []string) []string {
+// WithoutContainerVariables returns an environment without those variables that its container has too, with the same value.
+func WithoutContainerVariables(environment, container []string) []string {
 	return slices.DeleteFunc(environment, func(variable string) bool { return slices.Contains(container, variable) })
 }
 
-// tellsOfRanks reports whether a variable may be one that launchers set: all of them end alike.
-func tellsOfRanks(variable string) bool {
+// isRankVariable reports whether a variable may be one that launchers set: all of them end alike.
+func isRankVariable(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	return strings.HasSuffix(name, "RANK") || strings.HasSuffix(name, "_SIZE")
 }
 
-func environ(root fs.FS, process string) []string {
+func readEnvironment(root fs.FS, process string) []string {
 	text, _ := fs.ReadFile(root, path.Join(process, "environ"))
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
 }
@@ -157,23 +157,23 @@ var mpiRankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}
 // anybody may.
 var rankVariables = append(slices.Clone(mpiRankVariables), "HOROVOD_RANK", "RANK")
 
-// Rank returns the rank of the process by the environment in which it was started, and false when it is none. What the container
-// says (ContainerRank) does not count. Children of a rank inherit its environment; the rank itself is the topmost.
-func Rank(root fs.FS, pid int, container []string) (int, bool) {
-	return RankOf(FromLauncher(Environment(root, pid), container))
+// RankOfProcess returns the rank of the process by the environment in which it was started, and false when it is none. What the container
+// says (ContainerRankVariables) does not count. Children of a rank inherit its environment; the rank itself is the topmost.
+func RankOfProcess(root fs.FS, pid int, container []string) (int, bool) {
+	return RankOf(WithoutContainerVariables(EnvironmentOf(root, pid), container))
 }
 
 // RankOf returns the rank that an environment names.
-func RankOf(environment []string) (int, bool) { return numberIn(environment, rankVariables) }
+func RankOf(environment []string) (int, bool) { return firstNumberOf(environment, rankVariables) }
 
-// OfMPI reports whether an MPI launcher started the process with this environment as a rank.
-func OfMPI(environment []string) bool {
-	_, is := numberIn(environment, mpiRankVariables)
+// HasMPIRank reports whether an MPI launcher started the process with this environment as a rank.
+func HasMPIRank(environment []string) bool {
+	_, is := firstNumberOf(environment, mpiRankVariables)
 	return is
 }
 
-// numberIn returns the value of the first of these variables that is a number.
-func numberIn(environment, names []string) (int, bool) {
+// firstNumberOf returns the value of the first of these variables that is a number.
+func firstNumberOf(environment, names []string) (int, bool) {
 	for _, name := range names {
 		for _, variable := range environment {
 			if value, found := strings.CutPrefix(variable, name+"="); found {
@@ -186,8 +186,8 @@ func numberIn(environment, names []string) (int, bool) {
 	return 0, false
 }
 
-// CommandLine returns the words of a process, empty for one that has ended.
-func CommandLine(root fs.FS, pid int) string {
+// CommandLineOf returns the words of a process, empty for one that has ended.
+func CommandLineOf(root fs.FS, pid int) string {
 	text, _ := fs.ReadFile(root, strconv.Itoa(pid)+"/cmdline")
 	return strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 }
@@ -197,12 +197,12 @@ var sizeVariables = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE",
 
 // WorldSize returns the size of the world that an environment names, 0 for none.
 func WorldSize(environment []string) int {
-	size, _ := numberIn(environment, sizeVariables)
+	size, _ := firstNumberOf(environment, sizeVariables)
 	return size
 }
 
-// Value returns the value of a variable.
-func Value(environment []string, name string) (value string, found bool) {
+// VariableValue returns the value of a variable.
+func VariableValue(environment []string, name string) (value string, found bool) {
 	for _, variable := range environment {
 		if value, found = strings.CutPrefix(variable, name+"="); found {
 			return value, true

@@ -23,19 +23,19 @@ type NoShellError struct{ Line string }
 
 // Error quotes the line without secrets and cut: it goes into logs.
 func (e *NoShellError) Error() string {
-	return fmt.Sprintf("the image has no %s, and without it only simple words can be run: %s", Shell, diagnose.Clip(diagnose.Redact(e.Line), 200))
+	return fmt.Sprintf("the image has no %s, and without it only simple words can be run: %s", Shell, diagnose.ClipBytes(diagnose.Redact(e.Line), 200))
 }
 
-// CommandLine returns the file and the arguments that run a command line: through the shell, as every SSH server does
+// ParseCommandLine returns the file and the arguments that run a command line: through the shell, as every SSH server does
 // it, or directly when the image has no shell and the line is made of simple words.
-func CommandLine(line string) (path string, argv []string, err error) {
+func ParseCommandLine(line string) (path string, argv []string, err error) {
 	if len(line) > MaxCommandLine {
 		return "", nil, fmt.Errorf("the command has %d bytes, at most %d are possible", len(line), MaxCommandLine)
 	}
 	if _, err := os.Stat(Shell); !errors.Is(err, fs.ErrNotExist) {
 		return Shell, []string{Shell, "-c", line}, nil
 	}
-	words, simple := words(line)
+	words, simple := splitSimpleWords(line)
 	if !simple {
 		return "", nil, &NoShellError{Line: line}
 	}
@@ -43,9 +43,9 @@ func CommandLine(line string) (path string, argv []string, err error) {
 	return path, words, err
 }
 
-// words splits a command line of simple words, bare or in quotes, as a shell would. It reports false for everything that
+// splitSimpleWords splits a command line of simple words, bare or in quotes, as a shell would. It reports false for everything that
 // means more to a shell: variables, escapes, lists, redirections, globs, unbalanced quotes, or no word at all.
-func words(line string) ([]string, bool) {
+func splitSimpleWords(line string) ([]string, bool) {
 	var words []string
 	var word strings.Builder
 	var quote rune
@@ -62,7 +62,7 @@ func words(line string) ([]string, bool) {
 			quote, open = c, true
 		case c == quote:
 			quote = 0
-		case special(c, quote):
+		case isShellSpecial(c, quote):
 			return nil, false
 		default:
 			open = true
@@ -76,8 +76,8 @@ func words(line string) ([]string, bool) {
 	return words, quote == 0 && len(words) > 0 && !assigns
 }
 
-// special reports whether a shell gives a character a meaning of its own inside the given quotes, 0 for none.
-func special(c, quote rune) bool {
+// isShellSpecial reports whether a shell gives a character a meaning of its own inside the given quotes, 0 for none.
+func isShellSpecial(c, quote rune) bool {
 	switch quote {
 	case '\'':
 		return false

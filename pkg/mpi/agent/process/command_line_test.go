@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, simple := words(c.line)
+			got, simple := splitSimpleWords(c.line)
 			if !simple {
 				got = nil
 			}
@@ -47,7 +47,7 @@ func FuzzWords(f *testing.F) {
 	f.Add(`orted -mca "a b" 'c'`)
 	f.Add(`a"b`)
 	f.Fuzz(func(t *testing.T, line string) {
-		got, simple := words(line)
+		got, simple := splitSimpleWords(line)
 		if !simple {
 			return
 		}
@@ -55,7 +55,7 @@ func FuzzWords(f *testing.F) {
 		if strings.Contains(strings.Join(got, ""), "'") {
 			return
 		}
-		again, simple := words("'" + strings.Join(got, "' '") + "'")
+		again, simple := splitSimpleWords("'" + strings.Join(got, "' '") + "'")
 		if diff := cmp.Diff(got, again); !simple || diff != "" {
 			t.Errorf("%q: %v, %s", line, simple, diff)
 		}
@@ -63,10 +63,10 @@ func FuzzWords(f *testing.F) {
 }
 
 func TestCommandLineHasALimit(t *testing.T) {
-	if _, _, err := CommandLine(strings.Repeat("x", MaxCommandLine+1)); err == nil {
+	if _, _, err := ParseCommandLine(strings.Repeat("x", MaxCommandLine+1)); err == nil {
 		t.Error("accepted")
 	}
-	path, argv, err := CommandLine(strings.Repeat("x", MaxCommandLine))
+	path, argv, err := ParseCommandLine(strings.Repeat("x", MaxCommandLine))
 	if err != nil || path != Shell || len(argv) != 3 {
 		t.Errorf("got %s, %d arguments, %v", path, len(argv), err)
 	}

@@ -16,24 +16,24 @@ func SearchPath(environment []string) string {
 	return "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 }
 
-// Override returns an environment in which some variables are replaced. A name must not occur twice: libc takes the
+// OverrideVariables returns an environment in which some variables are replaced. A name must not occur twice: libc takes the
 // first value, other runtimes the last.
-func Override(environment, variables []string) []string {
+func OverrideVariables(environment, variables []string) []string {
 	replaced := map[string]bool{}
 	for _, variable := range variables {
-		replaced[NameOf(variable)] = true
+		replaced[VariableName(variable)] = true
 	}
 	result := slices.Clone(variables)
 	for _, variable := range environment {
-		if !replaced[NameOf(variable)] {
+		if !replaced[VariableName(variable)] {
 			result = append(result, variable)
 		}
 	}
 	return result
 }
 
-// NameOf is the name of a variable in the form NAME=value.
-func NameOf(variable string) string {
+// VariableName is the name of a variable in the form NAME=value.
+func VariableName(variable string) string {
 	name, _, _ := strings.Cut(variable, "=")
 	return name
 }

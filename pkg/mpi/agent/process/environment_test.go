@@ -7,7 +7,7 @@ import (
 )
 
 func TestOverrideLeavesOneValuePerName(t *testing.T) {
-	got := Override([]string{"A=1", "B=2", "AB=3"}, []string{"A=9", "C=4"})
+	got := OverrideVariables([]string{"A=1", "B=2", "AB=3"}, []string{"A=9", "C=4"})
 	if diff := cmp.Diff([]string{"A=9", "C=4", "B=2", "AB=3"}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -19,7 +19,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Status returns how the process ended. It must not be called before Done is closed.
 func (p *Process) Status() Status { return p.status }
 
-func (p *Process) finish(status Status) {
+func (p *Process) setEnded(status Status) {
 	p.status = status
 	close(p.done)
 }
@@ -38,11 +38,11 @@ func (p *Process) SignalGroup(signal syscall.Signal) bool {
 	}
 }
 
-// End asks the group to end with SIGTERM, and kills what is left of it after the grace period. It returns when the
+// EndGroup asks the group to end with SIGTERM, and kills what is left of it after the grace period. It returns when the
 // group is gone, at the latest one more grace period later: a process that waits inside the kernel cannot be killed.
 // The number of a group is not given away while it has members; the moment between the last look and the kill is
 // accepted, because numbers are not reused that fast.
-func (p *Process) End(grace time.Duration) {
+func (p *Process) EndGroup(grace time.Duration) {
 	p.SignalGroup(syscall.SIGTERM)
 	if p.awaitGroup(grace) {
 		return

@@ -31,14 +31,14 @@ func NewReaper() (*Reaper, error) {
 	signal.Notify(deaths, syscall.SIGCHLD)
 	go func() {
 		for range deaths {
-			r.reap()
+			r.reapChildren()
 		}
 	}()
 	return r, nil
 }
 
-// Spec says what to start.
-type Spec struct {
+// ProcessSpec says what to start.
+type ProcessSpec struct {
 	// Path is the file to execute, Argv the arguments with the name in front.
 	Path string
 	Argv []string
@@ -49,7 +49,7 @@ type Spec struct {
 }
 
 // Start starts a process in a group of its own. The error wraps what the operating system said.
-func (r *Reaper) Start(spec Spec) (*Process, error) {
+func (r *Reaper) Start(spec ProcessSpec) (*Process, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	handle, err := os.StartProcess(spec.Path, spec.Argv, &os.ProcAttr{
@@ -66,15 +66,15 @@ func (r *Reaper) Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// Started reports whether a process that runs was started here, and did not only lose its parent.
-func (r *Reaper) Started(pid int) bool {
+// IsChild reports whether a process that runs was started here, and did not only lose its parent.
+func (r *Reaper) IsChild(pid int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.children[pid] != nil
 }
 
-// reap collects all children that have ended. One signal may stand for many of them.
-func (r *Reaper) reap() {
+// reapChildren collects all children that have ended. One signal may stand for many of them.
+func (r *Reaper) reapChildren() {
 	for {
 		r.mu.Lock()
 		var status syscall.WaitStatus
@@ -87,7 +87,7 @@ func (r *Reaper) reap() {
 		case err != nil, pid <= 0:
 			return
 		case p != nil:
-			p.finish(Status(status))
+			p.setEnded(Status(status))
 		}
 	}
 }

@@ -259,7 +259,7 @@ func TestEndReachesAProcessThatLeftItsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer said.Close()
-	p, err := reaper.Start(Spec{
+	p, err := reaper.Start(ProcessSpec{
 		Path: self, Argv: []string{self}, Files: []*os.File{nil, out, nil},
 		Env: append(os.Environ(), joins+"="+strconv.Itoa(syscall.Getpgrp())),
 	})
@@ -270,7 +270,7 @@ func TestEndReachesAProcessThatLeftItsGroup(t *testing.T) {
 	if _, err := said.Read(make([]byte, 16)); err != nil {
 		t.Fatal("it could not join: ", err)
 	}
-	p.End(10 * time.Second)
+	p.EndGroup(10 * time.Second)
 	if signal := p.Status().Signal(); signal != syscall.SIGTERM {
 		t.Errorf("got %v", p.Status())
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-func isNotFound(err error) bool {
+func isExecutableNotFound(err error) bool {
 	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 }
 
@@ -23,7 +23,7 @@ const (
 func StartFailureCode(err error) int {
 	var noShell *NoShellError
 	switch {
-	case isNotFound(err), errors.As(err, &noShell):
+	case isExecutableNotFound(err), errors.As(err, &noShell):
 		return CodeNotFound
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR):
 		return CodeNotExecutable

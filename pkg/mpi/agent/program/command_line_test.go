@@ -44,7 +44,7 @@ func TestKilledDaemons(t *testing.T) {
 		"command":           {"it starts no rank", "nvidia-smi", 143, false},
 	}
 	for name, c := range cases {
-		if got := KilledDaemon(c.line, c.code); got != c.want {
+		if got := IsKilledDaemon(c.line, c.code); got != c.want {
 			t.Errorf("%s: %s: got %v", name, c.reason, got)
 		}
 	}

@@ -7,22 +7,22 @@ import (
 )
 
 // IsLaunchProcess reports whether a process starts programs elsewhere or here: a launcher, a daemon or a remote shell.
-func IsLaunchProcess(p proc.Process) bool { return IsLauncher(p) || StartsDaemons(p.Name) }
+func IsLaunchProcess(p proc.Process) bool { return IsLauncher(p) || IsLaunchHelperName(p.Name) }
 
 // IsHydraProxyName reports whether a process is one of Hydra's proxies. The kernel keeps 15 bytes of a name.
 func IsHydraProxyName(name string) bool {
 	return slices.Contains([]string{"hydra_pmi_proxy", "hydra_bstrap_pr", "hydra_bstrap_proxy", "pmi_proxy"}, name)
 }
 
-// StartsDaemons reports whether a process belongs to the launch, although its environment may name a rank: daemons of Open MPI
+// IsLaunchHelperName reports whether a process belongs to the launch, although its environment may name a rank: daemons of Open MPI
 // carry PMIx variables of their own.
-func StartsDaemons(name string) bool {
+func IsLaunchHelperName(name string) bool {
 	return IsHydraProxyName(name) || slices.Contains([]string{"orted", "prted", "prterun", "prte", "mpi-agent", "rsh", "ssh"}, name)
 }
 
-// IsStarter reports whether a process is an MPI launcher that waits for its ranks. A daemon that outlives them, as prte does for
+// IsMPILauncherName reports whether a process is an MPI launcher that waits for its ranks. A daemon that outlives them, as prte does for
 // prun, is none.
-func IsStarter(name string) bool {
+func IsMPILauncherName(name string) bool {
 	return slices.Contains([]string{
 		"mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "prterun", "prun",
 	}, name)
@@ -31,8 +31,8 @@ func IsStarter(name string) bool {
 // IsLauncher reports whether a process begins a launch on all nodes, with MPI or without. One below another is a part of it, which
 // that has forked. Scripts are known by their own names.
 func IsLauncher(p proc.Process) bool {
-	return IsStarter(p.Name) || slices.Contains([]string{"horovodrun", "deepspeed"}, p.Name)
+	return IsMPILauncherName(p.Name) || slices.Contains([]string{"horovodrun", "deepspeed"}, p.Name)
 }
 
-// IsShell reports whether a process is a shell, which starts daemons for a launcher.
-func IsShell(name string) bool { return slices.Contains([]string{"sh", "bash", "dash"}, name) }
+// IsShellName reports whether a process is a shell, which starts daemons for a launcher.
+func IsShellName(name string) bool { return slices.Contains([]string{"sh", "bash", "dash"}, name) }

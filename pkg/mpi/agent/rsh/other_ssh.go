@@ -13,12 +13,12 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 )
 
-// OtherSSH finds the program that a call of `ssh` means whose host is not of this job, as git and rsync make it: the first
+// FindOtherSSH finds the program that a call of `ssh` means whose host is not of this job, as git and rsync make it: the first
 // `ssh` on the PATH of the environment that is not an agent. It is "" where there is none. For a host of this job, and for
 // one that may be of it because nobody knows the hosts yet, no other is meant.
-func OtherSSH(s state.Settings, hostname string, args, environment []string) (program string, meant bool) {
+func FindOtherSSH(s state.Settings, hostname string, args, environment []string) (program string, meant bool) {
 	host := hostOfSSH(args)
-	if host == "" || OnHost(s, host, hostname) || !foreign(s, host) {
+	if host == "" || IsOwnHost(s, host, hostname) || !isForeignHost(s, host) {
 		return "", false
 	}
 	for _, dir := range filepath.SplitList(process.SearchPath(environment)) {
@@ -33,9 +33,9 @@ func OtherSSH(s state.Settings, hostname string, args, environment []string) (pr
 	return "", true
 }
 
-// foreign reports whether a host is surely none of this job.
-func foreign(s state.Settings, name string) bool {
-	host, err := resolve(s, name)
+// isForeignHost reports whether a host is surely none of this job.
+func isForeignHost(s state.Settings, name string) bool {
+	host, err := resolveHost(s, name)
 	unknown := new(unknownHostError)
 	return errors.As(err, &unknown) || err == nil && !host.ofJob
 }
@@ -51,9 +51,9 @@ func hostOfSSH(args []string) string {
 		args = args[1:]
 		switch {
 		case word == "--":
-			return hostOf(strings.Join(args[:min(len(args), 1)], ""))
+			return stripUser(strings.Join(args[:min(len(args), 1)], ""))
 		case len(word) < 2 || word[0] != '-':
-			return hostOf(word)
+			return stripUser(word)
 		case strings.IndexAny(word[1:], optionsWithValue) == len(word)-2: // the value is the next word
 			args = args[min(len(args), 1):]
 		}

@@ -36,7 +36,7 @@ func withSSH(t *testing.T, mode os.FileMode) string {
 
 func TestOtherSSH(t *testing.T) {
 	s := state.Settings{StateDir: t.TempDir()}
-	if err := state.WriteTable(s.HostTablePath(), jobTable); err != nil {
+	if err := state.WriteHostTable(s.HostTablePath(), jobTable); err != nil {
 		t.Fatal(err)
 	}
 	own, image, note := t.TempDir(), withSSH(t, 0o755), withSSH(t, 0o644)
@@ -67,13 +67,13 @@ func TestOtherSSH(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			path := "PATH=" + strings.Join(c.path, ":")
-			got, meant := OtherSSH(s, "demo-launcher-0-0", strings.Fields(c.args), []string{path})
+			got, meant := FindOtherSSH(s, "demo-launcher-0-0", strings.Fields(c.args), []string{path})
 			if got != c.want || meant != c.meant {
 				t.Errorf("%s: got %q, %v", c.reason, got, meant)
 			}
 		})
 	}
-	if got, meant := OtherSSH(state.Settings{StateDir: t.TempDir()}, "demo-launcher-0-0", []string{"host", "true"}, []string{"PATH=" + image}); got != "" || meant {
+	if got, meant := FindOtherSSH(state.Settings{StateDir: t.TempDir()}, "demo-launcher-0-0", []string{"host", "true"}, []string{"PATH=" + image}); got != "" || meant {
 		t.Errorf("without a table any host may be one of the job: %q, %v", got, meant)
 	}
 }

@@ -49,38 +49,38 @@ const (
 // in one line and leaves for the verdict. The code is the command's own, 128+n after signal n, 255 when there was no connection or it did
 // not last. It does not wait for standard input to end.
 func (r Shell) Run(ctx context.Context) (code int) {
-	host, err := resolve(r.Settings, r.Options.Host)
+	host, err := resolveHost(r.Settings, r.Options.Host)
 	if unknown := new(unknownHostError); errors.As(err, &unknown) {
 		fmt.Fprintf(r.Stderr, "mpi-agent rsh: %v\n", err) // a mistake of the command, and no loss of the job
 		return codeLost
 	}
 	if err != nil {
-		return r.neverReached(host, err)
+		return r.endUnreached(host, err)
 	}
-	conn, err := r.connect(ctx, host.HostAddress)
+	conn, err := r.connectWithRetries(ctx, host.HostAddress)
 	if err != nil {
-		return r.neverReached(host, err)
+		return r.endUnreached(host, err)
 	}
 	defer conn.Close()
-	code, since, err := r.execute(ctx, conn)
+	code, since, err := r.runWatched(ctx, conn)
 	if err != nil {
-		return r.broke(host, since, err)
+		return r.endBroken(host, since, err)
 	}
-	if program.KilledDaemon(r.Options.Command, code) {
-		r.remember(host, verdict.Loss{Daemon: code})
+	if program.IsKilledDaemon(r.Options.Command, code) {
+		r.recordLoss(host, verdict.Loss{Daemon: code})
 	}
 	if code == 0 {
-		r.depart(host)
+		r.noteDeparture(host)
 	}
 	return code
 }
 
-// depart notes that a command has ended well on a node of the job, for the watch of Hydra's launches.
-func (r Shell) depart(host target) {
+// noteDeparture notes that a command has ended well on a node of the job, for the watch of Hydra's launches.
+func (r Shell) noteDeparture(host targetHost) {
 	if !host.ofJob {
 		return
 	}
-	if err := hydra.NoteDeparted(r.Settings.StateDir, r.Options.Command, host.Name); err != nil && r.Options.Verbose {
+	if err := hydra.NoteDepartedNode(r.Settings.StateDir, r.Options.Command, host.Name); err != nil && r.Options.Verbose {
 		r.Log.Printf("rsh: nobody will know that %s was left: %v", host.Name, err)
 	}
 }
@@ -92,59 +92,59 @@ func (e *unknownHostError) Error() string {
 	return fmt.Sprintf("%s is not a host of this job, which has %s", e.name, e.known)
 }
 
-// target is the host that a command is for.
-type target struct {
+// targetHost is the host that a command is for.
+type targetHost struct {
 	mpi.HostAddress
 	// ofJob reports whether the job loses a node with it.
 	ofJob bool
 }
 
-// resolve finds the address of the host: a name or an address is in the table that the gate left. Without a table, as in a
+// resolveHost finds the address of the host: a name or an address is in the table that the gate left. Without a table, as in a
 // pod that passed no gate, names are left to DNS, and any host may be one of the job.
-func resolve(s state.Settings, name string) (target, error) {
+func resolveHost(s state.Settings, name string) (targetHost, error) {
 	isAddress, itself := net.ParseIP(name) != nil, mpi.HostAddress{Name: name, Address: name}
-	table, err := state.ReadTable(s.HostTablePath())
+	table, err := state.ReadHostTable(s.HostTablePath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return target{itself, true}, nil
+		return targetHost{itself, true}, nil
 	case err != nil && !isAddress:
-		return target{mpi.HostAddress{Name: name}, true}, err
+		return targetHost{mpi.HostAddress{Name: name}, true}, err
 	}
-	host, found := hosts.Find(table, name)
+	host, found := hosts.FindHost(table, name)
 	if isAddress {
 		host, found = hosts.FindAddress(table, name)
 	}
 	switch {
 	case found:
-		return target{host, true}, nil
+		return targetHost{host, true}, nil
 	case isAddress:
-		return target{itself, false}, nil
+		return targetHost{itself, false}, nil
 	}
-	return target{}, &unknownHostError{name: name, known: hostNames(table)}
+	return targetHost{}, &unknownHostError{name: name, known: hostNames(table)}
 }
 
-// OnHost reports whether a name or an address is that of the pod with this host name. A launcher that runs ranks is a host of its job, and
+// IsOwnHost reports whether a name or an address is that of the pod with this host name. A launcher that runs ranks is a host of its job, and
 // programs that start ranks by ssh on each host, such as pdsh, do so on their own host too. Its agent serves no commands.
-func OnHost(s state.Settings, name, hostname string) bool {
-	if hosts.Label(name) == hosts.Label(hostname) {
+func IsOwnHost(s state.Settings, name, hostname string) bool {
+	if hosts.FirstLabel(name) == hosts.FirstLabel(hostname) {
 		return true // also where a job has no other host, and its table none
 	}
-	host, err := resolve(s, name)
-	return err == nil && host.ofJob && hosts.Label(host.Name) == hosts.Label(hostname)
+	host, err := resolveHost(s, name)
+	return err == nil && host.ofJob && hosts.FirstLabel(host.Name) == hosts.FirstLabel(hostname)
 }
 
 func hostNames(table mpi.HostTable) string {
 	var names []string
 	for _, host := range table.Hosts {
-		names = append(names, hosts.Label(host.Name))
+		names = append(names, hosts.FirstLabel(host.Name))
 	}
-	return hosts.List(names)
+	return hosts.ListNames(names)
 }
 
-// connect tries as often as the options say, and more often where connections are refused: the gate has seen the node, and policy engines
+// connectWithRetries tries as often as the options say, and more often where connections are refused: the gate has seen the node, and policy engines
 // that renew their rules on a busy machine reject for seconds what they let through before and after. Another key does not
 // get better.
-func (r Shell) connect(ctx context.Context, host mpi.HostAddress) (*ssh.Client, error) {
+func (r Shell) connectWithRetries(ctx context.Context, host mpi.HostAddress) (*ssh.Client, error) {
 	port := r.Options.Port
 	if port == 0 {
 		port = r.Settings.Port
@@ -154,27 +154,27 @@ func (r Shell) connect(ctx context.Context, host mpi.HostAddress) (*ssh.Client, 
 		if r.Options.Verbose {
 			r.Log.Printf("rsh: connect to %s at %s, attempt %d of %d", host.Name, address, try, r.Options.ConnectionAttempts)
 		}
-		conn, err := r.attempt(ctx, address)
+		conn, err := r.connectOnce(ctx, address)
 		most := r.Options.ConnectionAttempts
-		if client.Is(err, client.Refused) {
+		if client.HasCause(err, client.Refused) {
 			most = max(most, r.Options.Refusals)
 		}
-		if err == nil || client.Is(err, client.Authentication) || try >= most {
+		if err == nil || client.HasCause(err, client.Authentication) || try >= most {
 			return conn, err
 		}
 		time.Sleep(between)
 	}
 }
 
-func (r Shell) attempt(ctx context.Context, address string) (*ssh.Client, error) {
+func (r Shell) connectOnce(ctx context.Context, address string) (*ssh.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Options.ConnectTimeout)
 	defer cancel()
 	return client.Connect(ctx, r.Dial, r.Key, address)
 }
 
-// execute runs the command on the connection and watches the node meanwhile. Beside an error it returns since when the node
+// runWatched runs the command on the connection and watches the node meanwhile. Beside an error it returns since when the node
 // has been silent, zero for one that was not.
-func (r Shell) execute(ctx context.Context, conn *ssh.Client) (int, time.Time, error) {
+func (r Shell) runWatched(ctx context.Context, conn *ssh.Client) (int, time.Time, error) {
 	if len(r.Options.Command) > process.MaxCommandLine {
 		return 0, time.Time{}, fmt.Errorf("the command has %d bytes, at most %d are possible", len(r.Options.Command), process.MaxCommandLine)
 	}
@@ -186,13 +186,13 @@ func (r Shell) execute(ctx context.Context, conn *ssh.Client) (int, time.Time, e
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		lasted, err := r.Options.Keepalive.Follow(ctx, conn)
+		lasted, err := r.Options.Keepalive.WatchSilence(ctx, conn)
 		silent <- silence{lasted, err}
 		if err != nil {
 			conn.Close()
 		}
 	}()
-	code, err := r.session(conn)
+	code, err := r.runSession(conn)
 	if err == nil {
 		return code, time.Time{}, nil
 	}
@@ -204,10 +204,10 @@ func (r Shell) execute(ctx context.Context, conn *ssh.Client) (int, time.Time, e
 	if watched.lasted > answersWithin {
 		since = time.Now().Add(-watched.lasted)
 	}
-	return 0, since, client.Explain(err)
+	return 0, since, client.ExplainSessionEnd(err)
 }
 
-func (r Shell) session(conn *ssh.Client) (int, error) {
+func (r Shell) runSession(conn *ssh.Client) (int, error) {
 	session, err := conn.NewSession()
 	if err != nil {
 		return 0, err
@@ -221,7 +221,7 @@ func (r Shell) session(conn *ssh.Client) (int, error) {
 	if err := session.Start(r.Options.Command); err != nil {
 		return 0, err
 	}
-	go r.feed(stdin)
+	go r.feedStdin(stdin)
 	err = session.Wait()
 	var exit *ssh.ExitError
 	if errors.As(err, &exit) {
@@ -230,39 +230,39 @@ func (r Shell) session(conn *ssh.Client) (int, error) {
 	return 0, err
 }
 
-// feed passes standard input on and then its end. It is left behind when the command ends first.
-func (r Shell) feed(stdin io.WriteCloser) {
+// feedStdin passes standard input on and then its end. It is left behind when the command ends first.
+func (r Shell) feedStdin(stdin io.WriteCloser) {
 	if !r.Options.NoStdin && r.Stdin != nil {
 		_, _ = io.Copy(stdin, r.Stdin) // the command decides how much it reads
 	}
 	_ = stdin.Close() // the connection may have ended
 }
 
-// neverReached is the end when there was no connection. That is a loss when ranks should have started there: what a script
+// endUnreached is the end when there was no connection. That is a loss when ranks should have started there: what a script
 // makes of a look at a node that fails is its own business.
-func (r Shell) neverReached(host target, err error) int {
+func (r Shell) endUnreached(host targetHost, err error) int {
 	if program.StartsRanks(r.Options.Command) {
-		r.remember(host, verdict.Loss{Error: client.OneLine(err)})
+		r.recordLoss(host, verdict.Loss{Error: client.ErrorInOneLine(err)})
 	}
-	return r.lose("cannot reach", host, err)
+	return r.printLoss("cannot reach", host, err)
 }
 
-// broke is the end of a connection in the middle of a command. Whatever the command was, something ran there and its node went:
+// endBroken is the end of a connection in the middle of a command. Whatever the command was, something ran there and its node went:
 // ranks may be started by hand too.
-func (r Shell) broke(host target, since time.Time, err error) int {
-	if program.StartsRanks(r.Options.Command) || hasBroken(err) {
-		r.remember(host, verdict.Loss{Error: client.OneLine(err), Since: since})
+func (r Shell) endBroken(host targetHost, since time.Time, err error) int {
+	if program.StartsRanks(r.Options.Command) || isBrokenConnection(err) {
+		r.recordLoss(host, verdict.Loss{Error: client.ErrorInOneLine(err), Since: since})
 	}
-	return r.lose("lost", host, err)
+	return r.printLoss("lost", host, err)
 }
 
-// hasBroken reports whether a connection ended or fell silent, which is not a refusal of the other side.
-func hasBroken(err error) bool {
-	return client.Is(err, client.Lost, client.Silent, client.TimedOut, client.Unreachable)
+// isBrokenConnection reports whether a connection ended or fell silent, which is not a refusal of the other side.
+func isBrokenConnection(err error) bool {
+	return client.HasCause(err, client.Lost, client.Silent, client.TimedOut, client.Unreachable)
 }
 
-// lose says what happened, in one line.
-func (r Shell) lose(verb string, host target, err error) int {
+// printLoss says what happened, in one line.
+func (r Shell) printLoss(verb string, host targetHost, err error) int {
 	address, remedy := "", ""
 	if host.Address != "" && host.Address != host.Name {
 		address = " (" + host.Address + ")"
@@ -271,12 +271,12 @@ func (r Shell) lose(verb string, host target, err error) int {
 	if errors.As(err, &failure) {
 		remedy = "; " + failure.Cause.Remedy()
 	}
-	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, client.OneLine(err), remedy)
+	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, client.ErrorInOneLine(err), remedy)
 	return codeLost
 }
 
-// remember leaves the loss of a node of the job for the verdict.
-func (r Shell) remember(host target, l verdict.Loss) {
+// recordLoss leaves the loss of a node of the job for the verdict.
+func (r Shell) recordLoss(host targetHost, l verdict.Loss) {
 	if !host.ofJob {
 		return
 	}

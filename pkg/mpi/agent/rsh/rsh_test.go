@@ -32,7 +32,7 @@ var jobTable = mpi.HostTable{Hosts: []mpi.HostAddress{
 func refusing(t *testing.T, host, command string, output io.Writer) Shell {
 	t.Helper()
 	return Shell{
-		Settings: state.Settings{StateDir: t.TempDir(), Port: 1}, Key: agenttest.Key(t), Log: silent, Stdout: io.Discard, Stderr: output,
+		Settings: state.Settings{StateDir: t.TempDir(), Port: 1}, Key: agenttest.NewKey(t), Log: silent, Stdout: io.Discard, Stderr: output,
 		Options: Options{Host: host, Command: command, ConnectionAttempts: 1, ConnectTimeout: time.Minute},
 		Dial: func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
@@ -87,7 +87,7 @@ func TestOnlyALaunchThatFailsIsALoss(t *testing.T) {
 			var output strings.Builder
 			r := refusing(t, c.host, c.command, &output)
 			if !c.noTable {
-				if err := state.WriteTable(r.Settings.HostTablePath(), jobTable); err != nil {
+				if err := state.WriteHostTable(r.Settings.HostTablePath(), jobTable); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -126,7 +126,7 @@ func TestACommandThatBreaksIsALoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := refusing(t, c.host, c.command, io.Discard)
 			r.Options.Keepalive = liveness.Default
-			if err := state.WriteTable(r.Settings.HostTablePath(), jobTable); err != nil {
+			if err := state.WriteHostTable(r.Settings.HostTablePath(), jobTable); err != nil {
 				t.Fatal(err)
 			}
 			r.Dial = breaking(t, r.Key)
@@ -177,7 +177,7 @@ func breaking(t *testing.T, key identity.Key) client.Dial {
 func TestAHostThatIsNotOfTheJobIsNamedAsOne(t *testing.T) {
 	var output strings.Builder
 	r := refusing(t, "elsewhere", "orted", &output)
-	if err := state.WriteTable(r.Settings.HostTablePath(), jobTable); err != nil {
+	if err := state.WriteHostTable(r.Settings.HostTablePath(), jobTable); err != nil {
 		t.Fatal(err)
 	}
 	r.Run(t.Context())
@@ -185,7 +185,7 @@ func TestAHostThatIsNotOfTheJobIsNamedAsOne(t *testing.T) {
 	if line != "mpi-agent rsh: elsewhere is not a host of this job, which has demo-launcher-0-0, demo-node-0-0, demo-node-0-1" {
 		t.Error(line)
 	}
-	got, _ := verdict.Judge(verdict.Evidence{Argv: []string{"horovodrun"}, Status: agenttest.Exited(1), Lines: []string{line}})
+	got, _ := verdict.Judge(verdict.Evidence{Argv: []string{"horovodrun"}, Status: agenttest.StatusOfCode(1), Lines: []string{line}})
 	if got.Reason != mpi.ReasonCommandFailed || len(got.Lines) != 1 || !strings.Contains(got.Lines[0], "not a host of this job") {
 		t.Errorf("%+v", got)
 	}
@@ -194,7 +194,7 @@ func TestAHostThatIsNotOfTheJobIsNamedAsOne(t *testing.T) {
 func TestOnlyNodesOfTheJobAreLeft(t *testing.T) {
 	r := Shell{Settings: state.Settings{StateDir: t.TempDir()}, Options: Options{Command: "hydra_pmi_proxy --control-port launcher:8 --pgid 0"}}
 	for _, ofJob := range []bool{false, true} {
-		r.depart(target{mpi.HostAddress{Name: "a"}, ofJob})
+		r.noteDeparture(targetHost{mpi.HostAddress{Name: "a"}, ofJob})
 		if notes, _ := os.ReadDir(r.Settings.StateDir); (len(notes) == 1) != ofJob {
 			t.Errorf("of the job: %t, notes %v", ofJob, notes)
 		}

@@ -19,7 +19,7 @@ func FuzzFront(f *testing.F) {
 	f.Add([]byte("SSH-2.0-x\r\n\x00\x00\x00\x0c\x0a\x14\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Add([]byte("SSH-2.0-x\r\n\xff\xff\xff\xff"))
 	f.Add([]byte("\x16\x03\x01\x02\x00\x01"))
-	key := agenttest.Key(f)
+	key := agenttest.NewKey(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s := Server{Key: key, Limits: DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: Handlers{
 			Exec: func(context.Context, Command) Exit { t.Error("a command ran"); return Exit{} },
@@ -27,7 +27,7 @@ func FuzzFront(f *testing.F) {
 		s.Limits.Handshake = 10 * time.Second
 		here, there := net.Pipe()
 		limiter, done := newPreAuthLimiter(s.Limits), make(chan struct{})
-		go func() { defer close(done); s.connection(t.Context(), there, limiter) }()
+		go func() { defer close(done); s.serveConnection(t.Context(), there, limiter) }()
 		go func() { _, _ = io.Copy(io.Discard, here) }()
 		_, _ = here.Write(text)
 		here.Close()

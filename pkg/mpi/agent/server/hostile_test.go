@@ -33,7 +33,7 @@ func from(t *testing.T, local, address string) net.Conn {
 func TestAFloodKeepsNobodyWaiting(t *testing.T) {
 	for _, peers := range []int{1, 2, 8, 64} {
 		t.Run(fmt.Sprint(peers), func(t *testing.T) {
-			key := agenttest.Key(t)
+			key := agenttest.NewKey(t)
 			address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
 			flood(t, address, peers)
 			for range 3 {
@@ -75,7 +75,7 @@ func flood(t *testing.T, address string, peers int) {
 
 // As many that mean well may come at once from one address, as the ranks of a probe do, and be slow.
 func TestACrowdIsLetIn(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
 	slow := func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -126,7 +126,7 @@ func TestStrangersAreCutOffBeforeTheyCostMuch(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newServer(agenttest.Key(t), server.Handlers{Subsystems: map[string]server.Subsystem{}})
+			s := newServer(agenttest.NewKey(t), server.Handlers{Subsystems: map[string]server.Subsystem{}})
 			s.Limits.Handshake = 500 * time.Millisecond
 			address, drain := start(t, s)
 			conn := from(t, "127.0.0.3", address)

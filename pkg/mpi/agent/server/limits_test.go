@@ -80,7 +80,7 @@ func TestPlacesAreThoseOfTheDefaultLimits(t *testing.T) {
 
 // in opens a connection of an address, and reports whether that was let in.
 func (l *preAuthLimiter) in(peer int) bool {
-	w, admitted := l.queued(fmt.Sprint(peer))
+	w, admitted := l.takePlaceOrQueue(fmt.Sprint(peer))
 	return admitted || w != nil
 }
 
@@ -107,7 +107,7 @@ func TestWhoWaitsGetsThePlaceThatIsFree(t *testing.T) {
 			var leave func()
 			begin := time.Now()
 			go func() {
-				leave, got.admitted = h.enter(ctx, caller{ip: net.IPv4(10, 0, 0, peer)})
+				leave, got.admitted = h.awaitPlace(ctx, caller{ip: net.IPv4(10, 0, 0, peer)})
 				got.waited = time.Since(begin)
 			}()
 			synctest.Wait()
@@ -182,7 +182,7 @@ func TestAPeerHasThreeAttempts(t *testing.T) {
 	s := agentOf(t, &lines)
 	var strangers []ssh.Signer
 	for range attempts + 2 {
-		signer, err := ssh.ParsePrivateKey(agenttest.PEM(t, elliptic.P256()))
+		signer, err := ssh.ParsePrivateKey(agenttest.NewKeyPEM(t, elliptic.P256()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestAPeerHasThreeAttempts(t *testing.T) {
 // agentOf is a server with the limits that all agents have.
 func agentOf(t *testing.T, to io.Writer) *Server {
 	t.Helper()
-	return &Server{Key: agenttest.Key(t), Limits: DefaultLimits, Log: log.New(to, "", 0)}
+	return &Server{Key: agenttest.NewKey(t), Limits: DefaultLimits, Log: log.New(to, "", 0)}
 }
 
 // heard says to a server what a peer has to say, and returns how many bytes of it were read before the server hung up.
@@ -223,7 +223,7 @@ func heard(t *testing.T, s *Server, says []byte) int {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
-	go func() { defer close(served); s.connection(t.Context(), ours, newPreAuthLimiter(s.Limits)) }()
+	go func() { defer close(served); s.serveConnection(t.Context(), ours, newPreAuthLimiter(s.Limits)) }()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
 	n, _ := theirs.Write(says)
 	<-served

@@ -15,30 +15,30 @@ type preAuthLimiter struct {
 	timeout time.Duration
 
 	mu         sync.Mutex
-	handshakes *shares
-	waiting    *shares
+	handshakes *fairShares
+	waiting    *fairShares
 	// queue has those that wait, in their order.
-	queue []*waiter
+	queue []*queuedConnection
 }
 
-// waiter is a connection that waits. admitted is closed when it has a place.
-type waiter struct {
+// queuedConnection is a connection that waits. admitted is closed when it has a place.
+type queuedConnection struct {
 	peer     string
 	admitted chan struct{}
 }
 
 func newPreAuthLimiter(limits Limits) *preAuthLimiter {
 	return &preAuthLimiter{
-		timeout: limits.Handshake, handshakes: newShares(limits.Unauthenticated, limits.PerPeer), waiting: newShares(limits.Waiting, limits.WaitingPerPeer),
+		timeout: limits.Handshake, handshakes: newFairShares(limits.Unauthenticated, limits.PerPeer), waiting: newFairShares(limits.Waiting, limits.WaitingPerPeer),
 	}
 }
 
-// enter returns when a connection has a place, which the returned function gives up, or may not have one: too many of its peer are
+// awaitPlace returns when a connection has a place, which the returned function gives up, or may not have one: too many of its peer are
 // there already, or it has waited too long.
-func (l *preAuthLimiter) enter(ctx context.Context, conn net.Conn) (leave func(), admitted bool) {
-	peer := addressOf(conn)
-	leave = func() { l.leave(peer) }
-	w, admitted := l.queued(peer)
+func (l *preAuthLimiter) awaitPlace(ctx context.Context, conn net.Conn) (leave func(), admitted bool) {
+	peer := peerAddress(conn)
+	leave = func() { l.releasePlace(peer) }
+	w, admitted := l.takePlaceOrQueue(peer)
 	if w == nil {
 		return leave, admitted
 	}
@@ -48,42 +48,42 @@ func (l *preAuthLimiter) enter(ctx context.Context, conn net.Conn) (leave func()
 	case <-w.admitted:
 		return leave, true
 	case <-ctx.Done():
-		return leave, l.admittedMeanwhile(w)
+		return leave, l.leaveQueue(w)
 	}
 }
 
-// queued gives a connection a place at once, or lets it wait, or neither.
-func (l *preAuthLimiter) queued(peer string) (w *waiter, admitted bool) {
+// takePlaceOrQueue gives a connection a place at once, or lets it wait, or neither.
+func (l *preAuthLimiter) takePlaceOrQueue(peer string) (w *queuedConnection, admitted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.handshakes.take(peer) {
+	if l.handshakes.takePlace(peer) {
 		return nil, true
 	}
-	if !l.waiting.take(peer) {
+	if !l.waiting.takePlace(peer) {
 		return nil, false
 	}
-	w = &waiter{peer, make(chan struct{})}
+	w = &queuedConnection{peer, make(chan struct{})}
 	l.queue = append(l.queue, w)
 	return w, false
 }
 
-// leave gives the place of a peer to the first of those that may have it: usually one of a peer with fewer places.
-func (l *preAuthLimiter) leave(peer string) {
+// releasePlace gives the place of a peer to the first of those that may have it: usually one of a peer with fewer places.
+func (l *preAuthLimiter) releasePlace(peer string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.handshakes.give(peer)
-	l.queue = slices.DeleteFunc(l.queue, func(w *waiter) bool {
-		if !l.handshakes.take(w.peer) {
+	l.handshakes.returnPlace(peer)
+	l.queue = slices.DeleteFunc(l.queue, func(w *queuedConnection) bool {
+		if !l.handshakes.takePlace(w.peer) {
 			return false
 		}
-		l.waiting.give(w.peer)
+		l.waiting.returnPlace(w.peer)
 		close(w.admitted)
 		return true
 	})
 }
 
-// admittedMeanwhile ends a wait, and reports whether it had ended already.
-func (l *preAuthLimiter) admittedMeanwhile(w *waiter) bool {
+// leaveQueue ends a wait, and reports whether it had ended already.
+func (l *preAuthLimiter) leaveQueue(w *queuedConnection) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.Index(l.queue, w)
@@ -91,12 +91,12 @@ func (l *preAuthLimiter) admittedMeanwhile(w *waiter) bool {
 		return true
 	}
 	l.queue = slices.Delete(l.queue, i, i+1)
-	l.waiting.give(w.peer)
+	l.waiting.returnPlace(w.peer)
 	return false
 }
 
-// addressOf is that of the other side, without its port.
-func addressOf(conn net.Conn) string {
+// peerAddress is that of the other side, without its port.
+func peerAddress(conn net.Conn) string {
 	peer, _, err := net.SplitHostPort(conn.RemoteAddr().String())
 	if err != nil {
 		return conn.RemoteAddr().String()

@@ -51,7 +51,7 @@ type Server struct {
 	// Linger is called once nobody new is let in, and returns when sessions may end that still run; nil is at once.
 	Linger func()
 
-	refused refusals
+	refused refusalLog
 }
 
 // Serve accepts connections until the context is done or the listener fails. Then it closes the listener, lingers, ends the
@@ -67,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 
 	limiter := newPreAuthLimiter(s.Limits)
 	for {
-		conn, err := accept(listener)
+		conn, err := acceptNext(listener)
 		switch {
 		case ctx.Err() != nil:
 			if s.Linger != nil {
@@ -77,13 +77,13 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		case err != nil:
 			return fmt.Errorf("accept connections: %w", err)
 		}
-		connections.Go(func() { s.connection(sessions, conn, limiter) })
+		connections.Go(func() { s.serveConnection(sessions, conn, limiter) })
 	}
 }
 
-// accept returns the next connection. An error that concerns one connection, or that passes, such as a lack of file
+// acceptNext returns the next connection. An error that concerns one connection, or that passes, such as a lack of file
 // descriptors, is not the listener's end.
-func accept(listener net.Listener) (net.Conn, error) {
+func acceptNext(listener net.Listener) (net.Conn, error) {
 	for {
 		conn, err := listener.Accept()
 		var temporary interface{ Temporary() bool }
@@ -95,9 +95,9 @@ func accept(listener net.Listener) (net.Conn, error) {
 	}
 }
 
-func (s *Server) connection(ctx context.Context, conn net.Conn, limiter *preAuthLimiter) {
+func (s *Server) serveConnection(ctx context.Context, conn net.Conn, limiter *preAuthLimiter) {
 	defer conn.Close()
-	leave, admitted := limiter.enter(ctx, conn)
+	leave, admitted := limiter.awaitPlace(ctx, conn)
 	if !admitted {
 		return
 	}
@@ -112,13 +112,13 @@ func (s *Server) connection(ctx context.Context, conn net.Conn, limiter *preAuth
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(s.Limits.Drain, func() { conn.Close() }) })()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go answerGlobal(requests)
+	go answerGlobalRequests(requests)
 	go func() {
 		if err := s.Limits.Keepalive.Watch(ctx, peer); err != nil {
 			peer.Close()
 		}
 	}()
-	s.sessions(ctx, peer, channels)
+	s.serveSessions(ctx, peer, channels)
 }
 
 func (s *Server) handshake(ctx context.Context, conn net.Conn) (
@@ -158,8 +158,8 @@ func (s *Server) logRefusal(conn net.Conn, err error) {
 	}
 }
 
-// answerGlobal answers keepalives and refuses everything else, port forwarding in particular.
-func answerGlobal(requests <-chan *ssh.Request) {
+// answerGlobalRequests answers keepalives and refuses everything else, port forwarding in particular.
+func answerGlobalRequests(requests <-chan *ssh.Request) {
 	for request := range requests {
 		if request.WantReply {
 			_ = request.Reply(request.Type == liveness.Request, nil) // a lost connection ends the loop
@@ -167,8 +167,8 @@ func answerGlobal(requests <-chan *ssh.Request) {
 	}
 }
 
-// sessions serves the sessions of a connection until the peer has gone or the server drains.
-func (s *Server) sessions(ctx context.Context, peer *ssh.ServerConn, channels <-chan ssh.NewChannel) {
+// serveSessions serves the sessions of a connection until the peer has gone or the server drains.
+func (s *Server) serveSessions(ctx context.Context, peer *ssh.ServerConn, channels <-chan ssh.NewChannel) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
@@ -183,7 +183,7 @@ func (s *Server) sessions(ctx context.Context, peer *ssh.ServerConn, channels <-
 				_ = channel.Reject(ssh.UnknownChannelType, "only sessions are offered")
 				continue
 			}
-			running.Go(func() { s.session(ctx, peer, channel) })
+			running.Go(func() { s.serveSession(ctx, peer, channel) })
 		}
 	}
 }

@@ -64,7 +64,7 @@ func echo(_ context.Context, c server.Command) server.Exit {
 }
 
 func TestExecReportsStreamsAndExitCode(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
 	session, err := dial(t, key, address).NewSession()
 	if err != nil {
@@ -79,7 +79,7 @@ func TestExecReportsStreamsAndExitCode(t *testing.T) {
 }
 
 func TestExecReportsSignals(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{Exec: func(context.Context, server.Command) server.Exit {
 		return server.Exit{Code: 139, Signal: "SEGV", CoreDumped: true}
 	}}))
@@ -94,7 +94,7 @@ func TestExecReportsSignals(t *testing.T) {
 }
 
 func TestHundredSessionsOnOneConnectionEachGetTheirOwnOutput(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
 	conn := dial(t, key, address)
 	var group sync.WaitGroup
@@ -116,7 +116,7 @@ func TestHundredSessionsOnOneConnectionEachGetTheirOwnOutput(t *testing.T) {
 }
 
 func TestSessionRefusesAllButCommandsAndKnownSubsystems(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
 	conn := dial(t, key, address)
 	text := func(s string) []byte { return ssh.Marshal(struct{ S string }{s}) }
@@ -155,7 +155,7 @@ func TestSessionRefusesAllButCommandsAndKnownSubsystems(t *testing.T) {
 }
 
 func TestConnectionRefusesForwarding(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
 	conn := dial(t, key, address)
 	for _, kind := range []string{"direct-tcpip", "forwarded-tcpip", "direct-streamlocal@openssh.com", "tun@openssh.com", "x11"} {
@@ -175,7 +175,7 @@ func TestConnectionRefusesForwarding(t *testing.T) {
 }
 
 func TestSessionRunsOneCommandOnly(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{Exec: echo}))
 	channel, _, err := dial(t, key, address).OpenChannel("session", nil)
 	if err != nil {
@@ -190,7 +190,7 @@ func TestSessionRunsOneCommandOnly(t *testing.T) {
 }
 
 func TestServerWithoutExecRefusesCommands(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	address, _ := start(t, newServer(key, server.Handlers{}))
 	session, err := dial(t, key, address).NewSession()
 	if err != nil {
@@ -208,7 +208,7 @@ func TestCommandHearsThatThePeerHasGone(t *testing.T) {
 	}
 	for name, leave := range leave {
 		t.Run(name, func(t *testing.T) {
-			key, started, gone := agenttest.Key(t), make(chan struct{}), make(chan struct{})
+			key, started, gone := agenttest.NewKey(t), make(chan struct{}), make(chan struct{})
 			address, _ := start(t, newServer(key, server.Handlers{Exec: func(ctx context.Context, _ server.Command) server.Exit {
 				close(started)
 				<-ctx.Done()
@@ -231,7 +231,7 @@ func TestCommandHearsThatThePeerHasGone(t *testing.T) {
 }
 
 func TestSilentPeerIsGivenUp(t *testing.T) {
-	key, gone := agenttest.Key(t), make(chan struct{})
+	key, gone := agenttest.NewKey(t), make(chan struct{})
 	s := newServer(key, server.Handlers{Exec: func(ctx context.Context, _ server.Command) server.Exit {
 		<-ctx.Done()
 		close(gone)
@@ -260,7 +260,7 @@ func TestSilentPeerIsGivenUp(t *testing.T) {
 }
 
 func TestHalfOpenConnectionsAreClosedAndDoNotKeepOthersOut(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	s := newServer(key, server.Handlers{Exec: echo})
 	s.Limits.Unauthenticated, s.Limits.PerPeer, s.Limits.Handshake = 2, 1, 200*time.Millisecond
 	address, _ := start(t, s)
@@ -277,7 +277,7 @@ func TestHalfOpenConnectionsAreClosedAndDoNotKeepOthersOut(t *testing.T) {
 }
 
 func TestServerLogsStrangersButNotProbes(t *testing.T) {
-	key, other := agenttest.Key(t), agenttest.Key(t)
+	key, other := agenttest.NewKey(t), agenttest.NewKey(t)
 	var lines bytes.Buffer
 	s := newServer(key, server.Handlers{})
 	s.Log = log.New(&lines, "", 0)
@@ -299,7 +299,7 @@ func TestServerLogsStrangersButNotProbes(t *testing.T) {
 }
 
 func TestDrainEndsRunningCommandsAndTellsTheirCallers(t *testing.T) {
-	key, started := agenttest.Key(t), make(chan struct{})
+	key, started := agenttest.NewKey(t), make(chan struct{})
 	address, drain := start(t, newServer(key, server.Handlers{Exec: func(ctx context.Context, _ server.Command) server.Exit {
 		close(started)
 		<-ctx.Done()
@@ -321,7 +321,7 @@ func TestDrainEndsRunningCommandsAndTellsTheirCallers(t *testing.T) {
 }
 
 func TestDrainDoesNotWaitForMutePeers(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	never := func(context.Context, []byte) (any, error) { return nil, nil }
 	address, drain := start(t, newServer(key, server.Handlers{Subsystems: map[string]server.Subsystem{"s": never}}))
 	conn := dial(t, key, address)
@@ -342,7 +342,7 @@ func TestDrainDoesNotWaitForMutePeers(t *testing.T) {
 
 // A peer that has stopped keeps its connection, and takes no output any more.
 func TestDrainDoesNotWaitForPeersThatReadNothing(t *testing.T) {
-	key, full := agenttest.Key(t), make(chan struct{})
+	key, full := agenttest.NewKey(t), make(chan struct{})
 	s := newServer(key, server.Handlers{Exec: func(_ context.Context, c server.Command) server.Exit {
 		close(full)
 		// More than a window and the buffers of the kernel hold.
@@ -368,7 +368,7 @@ func TestDrainDoesNotWaitForPeersThatReadNothing(t *testing.T) {
 }
 
 func TestSubsystemRefusesLongRequests(t *testing.T) {
-	key := agenttest.Key(t)
+	key := agenttest.NewKey(t)
 	count := func(_ context.Context, request []byte) (any, error) { return len(request), nil }
 	address, _ := start(t, newServer(key, server.Handlers{Subsystems: map[string]server.Subsystem{"count": count}}))
 	for size, want := range map[int]string{4 << 20: "4194304", 4<<20 + 1: "longer than 4194304 bytes"} {
@@ -392,7 +392,7 @@ func TestSubsystemRefusesLongRequests(t *testing.T) {
 
 // While a server lingers, who is there goes on, and nobody new is let in.
 func TestALingeringServerLetsNobodyIn(t *testing.T) {
-	key, started, lingering, enough := agenttest.Key(t), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	key, started, lingering, enough := agenttest.NewKey(t), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	s := newServer(key, server.Handlers{Exec: func(ctx context.Context, _ server.Command) server.Exit {
 		close(started)
 		select {

@@ -27,19 +27,19 @@ func PublishHosts(table mpi.HostTable) error {
 	if err != nil {
 		return fmt.Errorf("look for a file of the pod at %s: %w", mpi.HostsPath, err)
 	}
-	if !ownsFile(string(mounts), mpi.HostsPath) {
+	if !isVolumeMount(string(mounts), mpi.HostsPath) {
 		return nil
 	}
-	err = updateHosts(mpi.HostsPath, table)
+	err = updateHostsFile(mpi.HostsPath, table)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		return nil // a ConfigMap, or a file of another user
 	}
 	return err
 }
 
-// ownsFile reports whether a file comes from a volume of the pod, by the mounts of the process (proc(5), mountinfo).
+// isVolumeMount reports whether a file comes from a volume of the pod, by the mounts of the process (proc(5), mountinfo).
 // Kubelet's own file is a mount too; it is called etc-hosts.
-func ownsFile(mounts, file string) bool {
+func isVolumeMount(mounts, file string) bool {
 	owns := false
 	for line := range strings.Lines(mounts) {
 		fields := strings.Fields(line)
@@ -50,16 +50,16 @@ func ownsFile(mounts, file string) bool {
 	return owns
 }
 
-// updateHosts writes our part of a hosts file and leaves the rest alone. The file is a mount and cannot be replaced, so
+// updateHostsFile writes our part of a hosts file and leaves the rest alone. The file is a mount and cannot be replaced, so
 // it is overwritten in place: in one piece first, cut to its length afterwards.
-func updateHosts(file string, table mpi.HostTable) error {
+func updateHostsFile(file string, table mpi.HostTable) error {
 	hosts, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("write the names of the pods: %w", err)
 	}
 	old, err := io.ReadAll(hosts)
 	if err == nil {
-		text := WithHosts(string(old), table)
+		text := ReplaceHostsPart(string(old), table)
 		_, err = hosts.WriteAt([]byte(text), 0)
 		err = errors.Join(err, hosts.Truncate(int64(len(text))))
 	}
@@ -69,8 +69,8 @@ func updateHosts(file string, table mpi.HostTable) error {
 	return nil
 }
 
-// WithHosts returns the content of a hosts file with our part replaced.
-func WithHosts(old string, table mpi.HostTable) string {
+// ReplaceHostsPart returns the content of a hosts file with our part replaced.
+func ReplaceHostsPart(old string, table mpi.HostTable) string {
 	var b strings.Builder
 	ours := false
 	for line := range strings.Lines(old) {
@@ -89,7 +89,7 @@ func WithHosts(old string, table mpi.HostTable) string {
 	b.WriteString(hostsBegin + "\n")
 	for _, host := range table.Hosts {
 		fmt.Fprintf(&b, "%s %s", host.Address, host.Name)
-		if short := hosts.Label(host.Name); short != host.Name {
+		if short := hosts.FirstLabel(host.Name); short != host.Name {
 			b.WriteString(" " + short)
 		}
 		b.WriteString("\n")

@@ -26,7 +26,7 @@ func TestOwnsFile(t *testing.T) {
 		"the image's":                 {line("/", "/") + line("/x", "/etc/hostname"), false},
 		"nonsense":                    {"a b\n\n", false},
 	} {
-		if got := ownsFile(c.mounts, "/etc/hosts"); got != c.want {
+		if got := isVolumeMount(c.mounts, "/etc/hosts"); got != c.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}
@@ -40,7 +40,7 @@ func TestUpdateHostsReplacesItsOwnPartOnly(t *testing.T) {
 	long := mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "a-launcher-0-0.a", Address: "10.0.0.1"}, {Name: "a-node-0-0.a", Address: "fd00::2"}}}
 	short := mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "b", Address: "10.0.0.3"}}}
 	for _, table := range []mpi.HostTable{long, short, long} {
-		if err := updateHosts(file, table); err != nil {
+		if err := updateHostsFile(file, table); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,14 +50,14 @@ func TestUpdateHostsReplacesItsOwnPartOnly(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
-	if err := updateHosts(filepath.Join(filepath.Dir(file), "none"), long); err == nil {
+	if err := updateHostsFile(filepath.Join(filepath.Dir(file), "none"), long); err == nil {
 		t.Error("wrote a file that is not there")
 	}
 }
 
 func TestAnEmptyHostsFileGetsLocalhost(t *testing.T) {
 	want := "127.0.0.1 localhost\n::1 localhost\n" + hostsBegin + "\n" + hostsEnd + "\n"
-	if diff := cmp.Diff(want, WithHosts("\n", mpi.HostTable{})); diff != "" {
+	if diff := cmp.Diff(want, ReplaceHostsPart("\n", mpi.HostTable{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -67,8 +67,8 @@ func FuzzWithHosts(f *testing.F) {
 	f.Add(hostsBegin + "\nx\n")
 	f.Fuzz(func(t *testing.T, old string) {
 		table := mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "a.b", Address: "10.0.0.1"}}}
-		once := WithHosts(old, table)
-		if twice := WithHosts(once, table); twice != once {
+		once := ReplaceHostsPart(old, table)
+		if twice := ReplaceHostsPart(once, table); twice != once {
 			t.Errorf("%q becomes %q and then %q", old, once, twice)
 		}
 	})

@@ -91,8 +91,8 @@ func (s Settings) LossesPath() string { return filepath.Join(s.StateDir, "losses
 // StoppingPath is there once the launcher's pod was asked to stop.
 func (s Settings) StoppingPath() string { return filepath.Join(s.StateDir, "stopping") }
 
-// Stopping reports whether the launcher's pod was asked to stop: its agent then knows when a launch is to be ended.
-func (s Settings) Stopping() bool {
+// IsStopping reports whether the launcher's pod was asked to stop: its agent then knows when a launch is to be ended.
+func (s Settings) IsStopping() bool {
 	_, err := os.Stat(s.StoppingPath())
 	return err == nil
 }

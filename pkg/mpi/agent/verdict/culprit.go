@@ -10,15 +10,15 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// culprit returns the rank that the failure of the command began with, nil when none is known. Launchers end all ranks when one has
+// culpritRank returns the rank that the failure of the command began with, nil when none is known. Launchers end all ranks when one has
 // failed, or when they are told to end themselves: of those that they end none is to blame. The one that failed may have lived too
 // short to be seen. Then the launcher names it, or nobody does.
-func (e Evidence) culprit() *mpi.RankEnd {
-	first := e.firstByItself()
+func (e Evidence) culpritRank() *mpi.RankEnd {
+	first := e.firstRankEndedByItself()
 	if e.Status.Code() == timedOut {
-		return e.beforeTimeout(first)
+		return e.culpritBeforeTimeout(first)
 	}
-	if first != nil && (!endedByLauncher(*first) || e.killedByOthers(*first)) {
+	if first != nil && (!endedByLauncher(*first) || e.killedByOtherThanLauncher(*first)) {
 		return first
 	}
 	if named := e.rankNamedByLauncher(); named != nil {
@@ -27,22 +27,22 @@ func (e Evidence) culprit() *mpi.RankEnd {
 		}
 		return named
 	}
-	ends := failedInOrder(e.pods())
-	if i := slices.IndexFunc(ends, e.endedAsCommand); i >= 0 {
+	ends := failedRanksInOrder(e.podReports())
+	if i := slices.IndexFunc(ends, e.endedLikeCommand); i >= 0 {
 		return &ends[i]
 	}
 	return nil
 }
 
-// firstByItself returns the rank that failed first, nil when none is known, but of ranks that by their own words failed because another one did, as
+// firstRankEndedByItself returns the rank that failed first, nil when none is known, but of ranks that by their own words failed because another one did, as
 // they end, the one that took them along: a program that exits shuts down its framework first, and the others may be gone before it is.
-func (e Evidence) firstByItself() *mpi.RankEnd {
-	first := firstFailed(e.pods())
-	if first == nil || !e.blamesAnother(*first) {
+func (e Evidence) firstRankEndedByItself() *mpi.RankEnd {
+	first := firstFailedRank(e.podReports())
+	if first == nil || !e.saysPeerFailed(*first) {
 		return first
 	}
-	for _, end := range failedInOrder(e.pods()) {
-		if first.Ago-end.Ago <= shutdown && !endedByLauncher(end) && !e.blamesAnother(end) {
+	for _, end := range failedRanksInOrder(e.podReports()) {
+		if first.Ago-end.Ago <= shutdown && !endedByLauncher(end) && !e.saysPeerFailed(end) {
 			return &end
 		}
 	}
@@ -52,18 +52,18 @@ func (e Evidence) firstByItself() *mpi.RankEnd {
 // shutdown is how many seconds a program may take from where it ends its framework to its own end.
 const shutdown = 10
 
-// blamesAnother reports whether a rank itself says that another one had failed before. Output without tags is nobody's own.
-func (e Evidence) blamesAnother(end mpi.RankEnd) bool {
+// saysPeerFailed reports whether a rank itself says that another one had failed before. Output without tags is nobody's own.
+func (e Evidence) saysPeerFailed(end mpi.RankEnd) bool {
 	if end.Rank == nil {
 		return false
 	}
-	said := diagnose.Output(diagnose.TaggedLines(e.Lines, *end.Rank))
+	said := diagnose.FindInOutput(diagnose.LinesTaggedWith(e.Lines, *end.Rank))
 	return said != nil && said.Reason == diagnose.PeerFailed
 }
 
-// killedByOthers reports whether not the launcher killed the rank that failed first. Horovod, DeepSpeed and torchrun ask ranks to end by SIGTERM before
+// killedByOtherThanLauncher reports whether not the launcher killed the rank that failed first. Horovod, DeepSpeed and torchrun ask ranks to end by SIGTERM before
 // they kill them, and only after another one has failed; at the end of the command the agent may kill what is left.
-func (e Evidence) killedByOthers(first mpi.RankEnd) bool {
+func (e Evidence) killedByOtherThanLauncher(first mpi.RankEnd) bool {
 	return first.WithoutMPI && first.Signal == process.SignalName(syscall.SIGKILL) && first.Ago > e.Now.Sub(e.Ended).Seconds()+simultaneous
 }
 
@@ -73,9 +73,9 @@ const timedOut = 124
 // termination is how many seconds a launcher that is told to end takes at most to end its ranks, each in its own way.
 const termination = 10
 
-// beforeTimeout returns a rank that failed by itself, when the time of the command was up, nil for none: long before, or else the
+// culpritBeforeTimeout returns a rank that failed by itself, when the time of the command was up, nil for none: long before, or else the
 // launcher had ended by it. A rank that has the code itself had a timeout of its own, and the launcher passes its code on.
-func (e Evidence) beforeTimeout(first *mpi.RankEnd) *mpi.RankEnd {
+func (e Evidence) culpritBeforeTimeout(first *mpi.RankEnd) *mpi.RankEnd {
 	switch {
 	case first == nil, endedByLauncher(*first):
 		return nil
@@ -92,26 +92,26 @@ func (e Evidence) rankNamedByLauncher() *mpi.RankEnd {
 	if named == nil {
 		return nil
 	}
-	if seen := rankNumbered(e.pods(), *named.Rank); seen != nil {
+	if seen := endOfRank(e.podReports(), *named.Rank); seen != nil {
 		return seen
 	}
-	if !e.endedAsCommand(*named) || !e.inWorld(*named.Rank) {
+	if !e.endedLikeCommand(*named) || !e.hasRankNumber(*named.Rank) {
 		return nil
 	}
-	said := hosts.Label(named.Host)
+	said := hosts.FirstLabel(named.Host)
 	named.Host = "" // any program may print such words, with any text where a host would be
-	for _, report := range e.pods() {
-		if said != "" && said == hosts.Label(report.Name) {
+	for _, report := range e.podReports() {
+		if said != "" && said == hosts.FirstLabel(report.Name) {
 			named.Host = report.Name
 		}
 	}
 	return named
 }
 
-// inWorld reports whether a world can have a rank of this number, which may be that of a process in a line of a program.
-func (e Evidence) inWorld(number int) bool {
+// hasRankNumber reports whether a world can have a rank of this number, which may be that of a process in a line of a program.
+func (e Evidence) hasRankNumber(number int) bool {
 	largest := 0
-	for _, report := range e.pods() {
+	for _, report := range e.podReports() {
 		if report.World < 0 {
 			return true
 		}
@@ -120,9 +120,9 @@ func (e Evidence) inWorld(number int) bool {
 	return largest == 0 || number < largest
 }
 
-// endedAsCommand reports whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes
+// endedLikeCommand reports whether a rank ended as the command did. Hydra makes the number of a signal its code, and 255 of all codes
 // when it is disturbed.
-func (e Evidence) endedAsCommand(end mpi.RankEnd) bool {
+func (e Evidence) endedLikeCommand(end mpi.RankEnd) bool {
 	code := e.Status.Code()
 	return code == end.Code || end.Hydra && endedByLauncher(end) && (code == end.Code-128 || code == 255)
 }

@@ -2,5 +2,5 @@
 // and knows neither who watched nor who asked.
 //
 // The decision comes first (cause, culprit, doubt), and its words last (text). The rules for two launchers whose exit codes cannot be
-// believed are in hydra_*.go and prrte.go, and go when those are mended.
+// believed are in hydra_*.go and prrte_lost_daemon.go, and go when those are mended.
 package verdict

@@ -94,7 +94,7 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.evidence.Argv, c.evidence.Now = []string{"mpirun", "x"}, judgedAt
-			got := judge(c.evidence)
+			got := judgeCommand(c.evidence)
 			if got.Reason != c.want || got.Host != c.host || !strings.Contains(got.Message, c.words) || got.Succeeded() && (got.Message == "") != (c.words == "") {
 				t.Errorf("%s: want %q on %q, %q, got %q on %q: %s", c.reason, c.want, c.host, c.words, got.Reason, got.Host, got.Message)
 			}
@@ -105,11 +105,11 @@ func TestDoubtsOfAnExitCodeOf0(t *testing.T) {
 // Who starts several programs at once with a build of Open MPI 5 that cannot does not find out by themselves.
 func TestACrashOfSeveralProgramsIsExplained(t *testing.T) {
 	for command, want := range map[string]bool{"mpirun -n 2 a : -n 2 b": true, "bash -c mpirun -n 2 a : -n 2 b": true, "mpirun a": false} {
-		got := judge(Evidence{Argv: strings.Split(command, " "), Now: judgedAt, Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 255, DaemonAgo: 1}}})
+		got := judgeCommand(Evidence{Argv: strings.Split(command, " "), Now: judgedAt, Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 255, DaemonAgo: 1}}})
 		if strings.Contains(got.Message, "several programs in one launch") != want || got.Reason != diagnose.LaunchDaemonLost {
 			t.Errorf("%s: %s", command, got.Message)
 		}
-		got = judge(Evidence{Argv: strings.Split(command, " "), Status: agenttest.Killed(syscall.SIGSEGV), Now: judgedAt})
+		got = judgeCommand(Evidence{Argv: strings.Split(command, " "), Status: agenttest.StatusOfSignal(syscall.SIGSEGV), Now: judgedAt})
 		if strings.Contains(got.Message, "several programs in one launch") != want || got.Reason != mpi.ReasonCommandKilled {
 			t.Errorf("%s, which crashed itself: %s", command, got.Message)
 		}
@@ -124,7 +124,7 @@ func TestDaemonEnd(t *testing.T) {
 		143: "the launch daemon was told to end (SIGTERM), as when its pod is deleted or evicted, or when a process there sends it that",
 		255: "the launch daemon ended with code 255 before its launch was over: it crashed, or somebody ended it",
 	} {
-		if got := daemonEnd(code); got != want {
+		if got := describeDaemonEnd(code); got != want {
 			t.Errorf("%d: %s", code, got)
 		}
 	}

@@ -54,8 +54,8 @@ type Launch struct {
 	Program, Line string
 }
 
-// pods are the reports of the launcher's pod and of the nodes.
-func (e Evidence) pods() []mpi.NodeReport { return append([]mpi.NodeReport{e.Own}, e.Reports...) }
+// podReports are the reports of the launcher's pod and of the nodes.
+func (e Evidence) podReports() []mpi.NodeReport { return append([]mpi.NodeReport{e.Own}, e.Reports...) }
 
 // withPods returns the evidence with other reports.
 func (e Evidence) withPods(pods []mpi.NodeReport) Evidence {
@@ -81,11 +81,11 @@ type Loss struct {
 }
 
 func (l Loss) String() string {
-	if l.OfDaemon() {
-		return hosts.Describe(l.Host, l.Address) + ": " + daemonEnd(l.Daemon)
+	if l.IsDaemonOnly() {
+		return hosts.DescribeHost(l.Host, l.Address) + ": " + describeDaemonEnd(l.Daemon)
 	}
-	return hosts.Describe(l.Host, l.Address) + ": " + l.Error
+	return hosts.DescribeHost(l.Host, l.Address) + ": " + l.Error
 }
 
-// OfDaemon reports whether only a launch daemon ended.
-func (l Loss) OfDaemon() bool { return l.Daemon != 0 }
+// IsDaemonOnly reports whether only a launch daemon ended.
+func (l Loss) IsDaemonOnly() bool { return l.Daemon != 0 }

@@ -13,7 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// Cause is why a job failed, and all of which its message tells. Its words are those of message.go.
+// Cause is why a job failed, and all of which its message tells. Its words are those of verdict_message.go.
 type Cause struct {
 	// Reason is of the closed list of package diagnose; empty is a success.
 	Reason mpi.Reason
@@ -23,20 +23,20 @@ type Cause struct {
 	// Rank is the rank that is to blame, nil for none.
 	Rank *mpi.RankEnd
 	// said is what the output says of it, output what the output says at all; nil for nothing.
-	said, output *diagnose.Finding
+	said, output *diagnose.OutputFinding
 	// ofDaemon reports whether it shows by the end of a launch daemon, daemon its exit code, 0 where only its launcher told.
 	ofDaemon bool
 	daemon   int
 }
 
-// failure finds the cause behind a command that failed. The order is that of the causes: who stops a pod, kills for memory
+// failureCause finds the cause behind a command that failed. The order is that of the causes: who stops a pod, kills for memory
 // or takes a node away makes ranks fail; a program that names its trouble knows more than its exit code does. A lack of memory
 // that nobody saw the time of, and a node that is there and silent now, explain only what nothing else does.
 //
 // Where a node lost its daemon, or memory, ranks tell when it was that are not to blame themselves.
-func (e Evidence) failure() Cause {
-	culprit := e.culprit()
-	output := e.read(culprit)
+func (e Evidence) failureCause() Cause {
+	culprit := e.culpritRank()
+	output := e.findingAboutCulprit(culprit)
 	base := Cause{Reason: mpi.ReasonCommandFailed, output: output}
 	if e.Status.Signal() != 0 {
 		base.Reason = mpi.ReasonCommandKilled
@@ -44,14 +44,14 @@ func (e Evidence) failure() Cause {
 	if e.Stopped != 0 {
 		return base
 	}
-	said, rank := e.findingInOutput(output, culprit)
-	first := cmp.Or(rank, firstFailed(e.pods()))
+	said, rank := e.findingWithRank(output, culprit)
+	first := cmp.Or(rank, firstFailedRank(e.podReports()))
 	if first != nil && e.failedAfterKill(*first) {
 		said, rank, first = nil, nil, nil
 	}
 	for _, c := range []*Cause{
-		e.suspectOutOfMemory(first), e.lostNode(), rootSaid(said, rank), e.killedDaemon(first), e.deadNode(),
-		failedByItself(said, rank), e.silentNode(), e.daemonAlone(rank), e.outOfMemory(first, anywhere), failedRank(said, rank), e.symptomInOutput(said),
+		e.suspectedOutOfMemoryCause(first), e.lostNodeCause(), rootFindingCause(said, rank), e.killedDaemonCause(first), e.deadNodeCause(),
+		independentRankCause(said, rank), e.silentNodeCause(), e.lonelyDaemonCause(rank), e.outOfMemoryCause(first, onAnyHost), failedRankCause(said, rank), e.symptomCause(said),
 	} {
 		if c != nil {
 			c.output = output
@@ -61,12 +61,12 @@ func (e Evidence) failure() Cause {
 	return base
 }
 
-// read finds in the output why a rank failed. Of one that a launcher ended the output says nothing.
-func (e Evidence) read(culprit *mpi.RankEnd) *diagnose.Finding {
+// findingAboutCulprit finds in the output why a rank failed. Of one that a launcher ended the output says nothing.
+func (e Evidence) findingAboutCulprit(culprit *mpi.RankEnd) *diagnose.OutputFinding {
 	if culprit == nil || endedByLauncher(*culprit) {
-		return diagnose.Output(e.Lines)
+		return diagnose.FindInOutput(e.Lines)
 	}
-	return diagnose.OutputOf(e.Lines, *culprit)
+	return diagnose.FindInOutputOfRank(e.Lines, *culprit)
 }
 
 // failedAfterKill reports whether a rank failed only after the command was killed, and so because of that.
@@ -74,30 +74,30 @@ func (e Evidence) failedAfterKill(rank mpi.RankEnd) bool {
 	return e.Status.Signal() != 0 && rank.Ago <= e.Now.Sub(e.Ended).Seconds()+simultaneous
 }
 
-// findingInOutput returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
+// findingWithRank returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
 // the first that failed. What a later rank printed is then only a symptom.
-func (e Evidence) findingInOutput(output *diagnose.Finding, first *mpi.RankEnd) (*diagnose.Finding, *mpi.RankEnd) {
+func (e Evidence) findingWithRank(output *diagnose.OutputFinding, first *mpi.RankEnd) (*diagnose.OutputFinding, *mpi.RankEnd) {
 	if output == nil || output.Rank == nil || first == nil || first.Rank == nil || *output.Rank == *first.Rank {
 		return output, first
 	}
 	if output.Weight == diagnose.Root {
-		return output, cmp.Or(rankNumbered(e.pods(), *output.Rank), first)
+		return output, cmp.Or(endOfRank(e.podReports(), *output.Rank), first)
 	}
 	symptom := *output
 	symptom.Weight = min(output.Weight, diagnose.Symptom)
 	return &symptom, first
 }
 
-// suspectOutOfMemory blames a lack of memory where the failure began: in the pod of the first rank that failed, on the node
+// suspectedOutOfMemoryCause blames a lack of memory where the failure began: in the pod of the first rank that failed, on the node
 // that lost its daemon, or in the launcher's pod when the command itself was killed. Where the kernel kills a rank, its peers
 // fail at once, and may seem to be the first.
-func (e Evidence) suspectOutOfMemory(rank *mpi.RankEnd) *Cause {
+func (e Evidence) suspectedOutOfMemoryCause(rank *mpi.RankEnd) *Cause {
 	if victim := e.oomVictim(); victim != nil && rank != nil && victim.Ago >= rank.Ago-simultaneous {
 		rank = victim
 	}
-	return e.outOfMemory(rank, func(host string) bool {
+	return e.outOfMemoryCause(rank, func(host string) bool {
 		return rank != nil && rank.Host == host ||
-			len(e.Losses) > 0 && hosts.Label(e.Losses[0].Host) == hosts.Label(host) ||
+			len(e.Losses) > 0 && hosts.FirstLabel(e.Losses[0].Host) == hosts.FirstLabel(host) ||
 			e.Status.Signal() == syscall.SIGKILL && e.Own.Name == host
 	})
 }
@@ -105,20 +105,20 @@ func (e Evidence) suspectOutOfMemory(rank *mpi.RankEnd) *Cause {
 // oomVictim returns the first rank that the kernel may have killed for memory, nil for none.
 func (e Evidence) oomVictim() *mpi.RankEnd {
 	var killed []mpi.NodeReport
-	for _, report := range e.pods() {
+	for _, report := range e.podReports() {
 		if report.OOMKills > 0 {
 			report.Ranks = slices.DeleteFunc(slices.Clone(report.Ranks), func(end mpi.RankEnd) bool { return end.Signal != process.SignalName(syscall.SIGKILL) })
 			killed = append(killed, report)
 		}
 	}
-	return firstFailed(killed)
+	return firstFailedRank(killed)
 }
 
-func anywhere(string) bool { return true }
+func onAnyHost(string) bool { return true }
 
-// outOfMemory blames the first suspect pod in which the kernel killed for memory.
-func (e Evidence) outOfMemory(rank *mpi.RankEnd, suspect func(host string) bool) *Cause {
-	for _, report := range e.pods() {
+// outOfMemoryCause blames the first suspect pod in which the kernel killed for memory.
+func (e Evidence) outOfMemoryCause(rank *mpi.RankEnd, suspect func(host string) bool) *Cause {
+	for _, report := range e.podReports() {
 		if report.OOMKills == 0 || !suspect(report.Name) {
 			continue
 		}
@@ -130,69 +130,73 @@ func (e Evidence) outOfMemory(rank *mpi.RankEnd, suspect func(host string) bool)
 	return nil
 }
 
-func lost(host string) *Cause { return &Cause{Reason: diagnose.WorkerLost, Host: host, Lost: true} }
+func nodeLostCause(host string) *Cause {
+	return &Cause{Reason: diagnose.WorkerLost, Host: host, Lost: true}
+}
 
-// lostNode blames a node that went away. A launch daemon that ended while its node is there says less, see daemonEnded.
-func (e Evidence) lostNode() *Cause {
+// lostNodeCause blames a node that went away. A launch daemon that ended while its node is there says less, see daemonEndCause.
+func (e Evidence) lostNodeCause() *Cause {
 	for _, l := range e.Losses {
-		if !l.OfDaemon() || e.isSilent(l.Host) {
-			return lost(l.Host)
+		if !l.IsDaemonOnly() || e.isSilent(l.Host) {
+			return nodeLostCause(l.Host)
 		}
 	}
 	return nil
 }
 
-// deadNode blames a node whose machine has fallen silent: no packet came back for as long as it was asked. The ranks of other
+// deadNodeCause blames a node whose machine has fallen silent: no packet came back for as long as it was asked. The ranks of other
 // nodes may notice that, and fail by it, before rsh does.
-func (e Evidence) deadNode() *Cause {
-	return e.firstNode(func(r mpi.NodeReport) bool {
+func (e Evidence) deadNodeCause() *Cause {
+	return e.firstLostNodeCause(func(r mpi.NodeReport) bool {
 		return r.Error == string(client.TimedOut) || r.Error == string(client.Unreachable)
 	})
 }
 
-// silentNode blames a node that does not answer any more, although nobody saw it go: a machine that refuses, or that is busy,
+// silentNodeCause blames a node that does not answer any more, although nobody saw it go: a machine that refuses, or that is busy,
 // is there.
-func (e Evidence) silentNode() *Cause {
-	return e.firstNode(func(r mpi.NodeReport) bool { return r.Error != "" })
+func (e Evidence) silentNodeCause() *Cause {
+	return e.firstLostNodeCause(func(r mpi.NodeReport) bool { return r.Error != "" })
 }
 
-// firstNode blames the first node that was lost by its report.
-func (e Evidence) firstNode(isLost func(mpi.NodeReport) bool) *Cause {
+// firstLostNodeCause blames the first node that was lost by its report.
+func (e Evidence) firstLostNodeCause(isLost func(mpi.NodeReport) bool) *Cause {
 	if i := slices.IndexFunc(e.Reports, isLost); i >= 0 {
-		return lost(e.Reports[i].Name)
+		return nodeLostCause(e.Reports[i].Name)
 	}
 	return nil
 }
 
 func (e Evidence) isSilent(host string) bool {
-	return slices.ContainsFunc(e.Reports, func(r mpi.NodeReport) bool { return hosts.Label(r.Name) == hosts.Label(host) && r.Error != "" })
+	return slices.ContainsFunc(e.Reports, func(r mpi.NodeReport) bool {
+		return hosts.FirstLabel(r.Name) == hosts.FirstLabel(host) && r.Error != ""
+	})
 }
 
-func rootSaid(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
+func rootFindingCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
 	if said == nil || said.Weight < diagnose.Root {
 		return nil
 	}
-	return blameOutput(said, rank)
+	return outputCause(said, rank)
 }
 
-func isSame(a, b *int) bool { return a != nil && b != nil && *a == *b }
+func areEqualNumbers(a, b *int) bool { return a != nil && b != nil && *a == *b }
 
-// failedByItself blames the first rank that failed, unless it may have done so because another node went away: when the
+// independentRankCause blames the first rank that failed, unless it may have done so because another node went away: when the
 // launcher ended it, or when all that the program says is that it has lost somebody.
-func failedByItself(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
+func independentRankCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
 	if rank == nil || endedByLauncher(*rank) || rank.Signal == "" && said != nil && said.Weight == diagnose.Symptom {
 		return nil
 	}
-	return failedRank(said, rank)
+	return failedRankCause(said, rank)
 }
 
-// failedRank blames the first rank that failed, in the words of the program where it has some.
-func failedRank(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
+// failedRankCause blames the first rank that failed, in the words of the program where it has some.
+func failedRankCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
 	switch {
 	case rank == nil:
 		return nil
 	case said != nil && said.Weight >= diagnose.Failure:
-		return blameOutput(said, rank)
+		return outputCause(said, rank)
 	}
 	reason := diagnose.RankKilled
 	switch rank.Signal {
@@ -204,50 +208,50 @@ func failedRank(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
 	return &Cause{Reason: reason, Host: rank.Host, Rank: rank}
 }
 
-// blameOutput blames what the program says. It was not said by a rank that the launcher ended because of another one, which may
+// outputCause blames what the program says. It was not said by a rank that the launcher ended because of another one, which may
 // have lived too short to be seen.
-func blameOutput(said *diagnose.Finding, rank *mpi.RankEnd) *Cause {
-	if rank == nil || endedByLauncher(*rank) && !isSame(said.Rank, rank.Rank) {
+func outputCause(said *diagnose.OutputFinding, rank *mpi.RankEnd) *Cause {
+	if rank == nil || endedByLauncher(*rank) && !areEqualNumbers(said.Rank, rank.Rank) {
 		return &Cause{Reason: said.Reason, Host: said.Host, said: said}
 	}
 	return &Cause{Reason: said.Reason, Host: rank.Host, Rank: rank, said: said}
 }
 
-// killedDaemon blames a launch daemon that was killed before the first rank failed: ranks end when they lose their daemon,
+// killedDaemonCause blames a launch daemon that was killed before the first rank failed: ranks end when they lose their daemon,
 // each in its own way.
-func (e Evidence) killedDaemon(rank *mpi.RankEnd) *Cause {
-	if rank == nil || len(e.Losses) == 0 || !e.Losses[0].OfDaemon() {
+func (e Evidence) killedDaemonCause(rank *mpi.RankEnd) *Cause {
+	if rank == nil || len(e.Losses) == 0 || !e.Losses[0].IsDaemonOnly() {
 		return nil
 	}
 	for _, r := range e.Reports {
-		if hosts.Label(r.Name) == hosts.Label(e.Losses[0].Host) && r.DaemonAgo > 0 && r.DaemonAgo+simultaneous >= rank.Ago {
-			return daemonEnded(e.Losses[0])
+		if hosts.FirstLabel(r.Name) == hosts.FirstLabel(e.Losses[0].Host) && r.DaemonAgo > 0 && r.DaemonAgo+simultaneous >= rank.Ago {
+			return daemonEndCause(e.Losses[0])
 		}
 	}
 	return nil
 }
 
-// daemonAlone blames a launch daemon that ended when no rank is known to have failed.
-func (e Evidence) daemonAlone(rank *mpi.RankEnd) *Cause {
+// lonelyDaemonCause blames a launch daemon that ended when no rank is known to have failed.
+func (e Evidence) lonelyDaemonCause(rank *mpi.RankEnd) *Cause {
 	if rank != nil || len(e.Losses) == 0 {
 		return nil
 	}
-	return daemonEnded(e.Losses[0])
+	return daemonEndCause(e.Losses[0])
 }
 
-// daemonEnded blames a launch daemon that a remote shell saw end.
-func daemonEnded(l Loss) *Cause {
+// daemonEndCause blames a launch daemon that a remote shell saw end.
+func daemonEndCause(l Loss) *Cause {
 	if l.Daemon == program.CodeToldToEnd {
 		return &Cause{Reason: diagnose.WorkerLost, Host: l.Host, Lost: true, ofDaemon: true}
 	}
 	return &Cause{Reason: diagnose.LaunchDaemonLost, Host: l.Host, ofDaemon: true, daemon: l.Daemon}
 }
 
-// symptomInOutput blames what the program says, if only that it has lost somebody. What is ended because the time is up says such
+// symptomCause blames what the program says, if only that it has lost somebody. What is ended because the time is up says such
 // things too.
-func (e Evidence) symptomInOutput(said *diagnose.Finding) *Cause {
+func (e Evidence) symptomCause(said *diagnose.OutputFinding) *Cause {
 	if said == nil || said.Weight < diagnose.Symptom || e.Status.Code() == timedOut {
 		return nil
 	}
-	return blameOutput(said, nil)
+	return outputCause(said, nil)
 }

@@ -20,7 +20,7 @@ type BlockedConnection struct {
 
 func (b BlockedConnection) String() string {
 	return fmt.Sprintf("MPI communication failure - check NetworkPolicies: %s (%s) cannot reach %s (%s) port %d: no answer for more than %v",
-		diagnose.Worker(b.From.Name), b.From.Address, diagnose.Worker(b.To.Name), b.To.Address, b.Port, b.Open.Round(time.Second))
+		diagnose.WorkerName(b.From.Name), b.From.Address, diagnose.WorkerName(b.To.Name), b.To.Address, b.Port, b.Open.Round(time.Second))
 }
 
 // Hang is a job in which nothing has happened for as long as its user allows.
@@ -39,7 +39,7 @@ const maxStuck = 8
 func (h Hang) String() string {
 	type located struct {
 		host string
-		mpi.Stuck
+		mpi.StuckProcess
 	}
 	var ranks []located
 	processes, did := 0, "wrote anything"
@@ -60,12 +60,12 @@ func (h Hang) String() string {
 		if i == maxStuck {
 			return fmt.Sprintf("%s; and %d more ranks", text, len(ranks)-maxStuck)
 		}
-		text += fmt.Sprintf("; rank %d (%s, pid %d on %s) is %s", rank.Rank, rank.Name, rank.PID, rank.host, describeStuck(rank.Stuck))
+		text += fmt.Sprintf("; rank %d (%s, pid %d on %s) is %s", rank.Rank, rank.Name, rank.PID, rank.host, describeStuck(rank.StuckProcess))
 	}
 	return text
 }
 
-func describeStuck(s mpi.Stuck) string {
+func describeStuck(s mpi.StuckProcess) string {
 	text := s.State
 	switch {
 	case s.Wait != "":

@@ -10,7 +10,7 @@ import (
 
 func TestAHangNamesTheLowestRanks(t *testing.T) {
 	pods := map[string]mpi.Progress{
-		"w-0": {Processes: 3, Evidence: []mpi.Stuck{
+		"w-0": {Processes: 3, Evidence: []mpi.StuckProcess{
 			{Rank: 0, PID: 7, Name: "train", State: "running"},
 			{Rank: 0, PID: 8, Name: "loader", State: "sleeping", Wait: "pipe_read"},
 			{Rank: -1, PID: 5, Name: "orted", State: "sleeping"},
@@ -19,7 +19,7 @@ func TestAHangNamesTheLowestRanks(t *testing.T) {
 	}
 	for i := range 10 {
 		progress := pods["w-1"]
-		progress.Evidence = append(progress.Evidence, mpi.Stuck{Rank: 1 + i, PID: 20 + i, Name: "train", State: "sleeping", Wait: "futex_wait_queue", Stack: []string{"a", "b"}})
+		progress.Evidence = append(progress.Evidence, mpi.StuckProcess{Rank: 1 + i, PID: 20 + i, Name: "train", State: "sleeping", Wait: "futex_wait_queue", Stack: []string{"a", "b"}})
 		pods["w-1"] = progress
 	}
 	got := Hang{After: time.Minute, Pods: pods}.String()

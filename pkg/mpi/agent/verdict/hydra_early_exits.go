@@ -6,12 +6,12 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// numberEarlyExits gives their numbers to ranks that were gone before anybody saw them: those that no pod saw of the world. It does so only
+// assignEarlyExitNumbers gives their numbers to ranks that were gone before anybody saw them: those that no pod saw of the world. It does so only
 // where that is certain: all that are missing were in one pod. The lists of numbers are of no use afterwards.
-func (e Evidence) numberEarlyExits() Evidence {
+func (e Evidence) assignEarlyExitNumbers() Evidence {
 	missing, alike := e.unseenRanks()
 	var unnamed []*mpi.RankEnd
-	pods, inPods := e.pods(), 0
+	pods, inPods := e.podReports(), 0
 	for i := range pods {
 		pods[i].Numbers, pods[i].Ranks = nil, slices.Clone(pods[i].Ranks)
 		before := len(unnamed)
@@ -35,7 +35,7 @@ func (e Evidence) numberEarlyExits() Evidence {
 // unseenRanks returns the ranks of the newest launch that no pod saw, in order, and false where nobody knows how many there were.
 func (e Evidence) unseenRanks() (missing []int, known bool) {
 	seen, size := map[int]bool{}, 0
-	for _, report := range e.pods() {
+	for _, report := range e.podReports() {
 		for _, number := range report.Numbers {
 			seen[number] = true
 		}

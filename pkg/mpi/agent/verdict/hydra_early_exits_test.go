@@ -38,8 +38,8 @@ func TestRanksThatNobodySawAreNamed(t *testing.T) {
 			if c.own != nil {
 				f.Own.World = 4
 			}
-			named := f.numberEarlyExits()
-			for _, report := range named.pods() {
+			named := f.assignEarlyExitNumbers()
+			for _, report := range named.podReports() {
 				if report.Numbers != nil {
 					t.Errorf("numbers stay in the verdict: %v", report.Numbers)
 				}
@@ -71,8 +71,8 @@ func TestARankThatWasGoneEarlyIsBlamed(t *testing.T) {
 			{Hydra: true, Early: true, Ago: 7}, {Rank: &two, Code: 137, Signal: "SIGKILL", Hydra: true, Ago: 2},
 		}},
 	}
-	for name, status := range map[string]process.Status{"failed": agenttest.Exited(255), "success": agenttest.Exited(0)} {
-		verdict := judge(Evidence{Argv: []string{"mpirun", "train"}, Status: status, Reports: nodes})
+	for name, status := range map[string]process.Status{"failed": agenttest.StatusOfCode(255), "success": agenttest.StatusOfCode(0)} {
+		verdict := judgeCommand(Evidence{Argv: []string{"mpirun", "train"}, Status: status, Reports: nodes})
 		if verdict.Reason != diagnose.RankFailed || verdict.Host != "job-node-0-1" || verdict.Rank == nil || *verdict.Rank.Rank != three ||
 			!strings.HasPrefix(verdict.Message, "Worker 1 failed: rank 3 ended before it came to MPI_Init") {
 			t.Errorf("%s: %+v", name, verdict)
@@ -84,7 +84,7 @@ func TestARankThatWasGoneEarlyIsBlamed(t *testing.T) {
 func TestRanksOfTwoNodesStayUnnamed(t *testing.T) {
 	end := func(host string) mpi.RankEnd { return mpi.RankEnd{Host: host, Hydra: true, Early: true} }
 	f := Evidence{Own: mpi.NodeReport{World: 4, Numbers: []int{0, 1}, Ranks: []mpi.RankEnd{end("a"), end("b")}}}
-	if named := f.numberEarlyExits(); named.Own.Ranks[0].Rank != nil || named.Own.Ranks[1].Rank != nil {
+	if named := f.assignEarlyExitNumbers(); named.Own.Ranks[0].Rank != nil || named.Own.Ranks[1].Rank != nil {
 		t.Error("named all the same")
 	}
 }

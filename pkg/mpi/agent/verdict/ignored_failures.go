@@ -19,10 +19,10 @@ func (e Evidence) ignoredFailures() string {
 	if e.Stopped != 0 {
 		return ""
 	}
-	if rank := firstFailed(onlyMPIRanks(e.pods())); rank != nil {
-		return "in its last launch " + describeEndOn(*rank) + ", " + howToFail
+	if rank := firstFailedRank(onlyMPIRanks(e.podReports())); rank != nil {
+		return "in its last launch " + describeEndOnHost(*rank) + ", " + howToFail
 	}
-	if !e.Admitted.IsZero() && e.Admitted.After(e.newestLaunch()) {
+	if !e.Admitted.IsZero() && e.Admitted.After(e.newestLaunchTime()) {
 		return "its last launch ended with an error, " + howToFail
 	}
 	return ""
@@ -36,11 +36,11 @@ func onlyMPIRanks(reports []mpi.NodeReport) []mpi.NodeReport {
 	return reports
 }
 
-// describeEndOn says how a rank ended and where, for example `rank 3 on worker 1 exited with code 3`.
-func describeEndOn(rank mpi.RankEnd) string {
-	who := diagnose.Worker(rank.Host)
-	if who != hosts.Label(rank.Host) {
+// describeEndOnHost says how a rank ended and where, for example `rank 3 on worker 1 exited with code 3`.
+func describeEndOnHost(rank mpi.RankEnd) string {
+	who := diagnose.WorkerName(rank.Host)
+	if who != hosts.FirstLabel(rank.Host) {
 		who = strings.ToLower(who[:1]) + who[1:]
 	}
-	return nameRank(rank) + " on " + who + " " + howItEnded(rank)
+	return rankName(rank) + " on " + who + " " + describeRankEnd(rank)
 }

@@ -11,7 +11,7 @@ import (
 // Judge decides how a job ended, and with which code its agent ends. A hang is the cause of the end that we made of it, a connection that
 // nobody answered of one that has no better cause, and nothing that did not succeed ends with 0.
 func Judge(e Evidence) (mpi.Verdict, int) {
-	verdict := judge(e)
+	verdict := judgeCommand(e)
 	switch {
 	case e.Hang != nil && e.Stopped == 0:
 		return judgeObstacle(verdict, mpi.ReasonHang, "", e.Hang.String()), process.CodeAgentFailed
@@ -31,24 +31,24 @@ func judgeObstacle(verdict mpi.Verdict, reason mpi.Reason, host, message string)
 	return verdict
 }
 
-// judge decides by the command, its ranks and the nodes. The exit code of the command decides when it is not 0. When it is 0, the nodes
+// judgeCommand decides by the command, its ranks and the nodes. The exit code of the command decides when it is not 0. When it is 0, the nodes
 // must agree: Open MPI 5 can exit 0 after losing a daemon, Hydra after losing how ranks ended, and a launcher that ignores its
 // hostfile runs alone and exits 0.
-func judge(e Evidence) mpi.Verdict {
-	e = e.numberEarlyExits()
-	verdict := mpi.Verdict{ExitCode: e.Status.Code(), OOMKills: e.oomKills(), LauncherOOMKills: e.Own.OOMKills, Nodes: e.Reports}
+func judgeCommand(e Evidence) mpi.Verdict {
+	e = e.assignEarlyExitNumbers()
+	verdict := mpi.Verdict{ExitCode: e.Status.Code(), OOMKills: e.totalOOMKills(), LauncherOOMKills: e.Own.OOMKills, Nodes: e.Reports}
 	if e.Stopped != 0 {
 		verdict.Stopped = process.SignalName(e.Stopped)
 	}
-	e = e.ofNewestLaunch()
-	decide := e.failure
+	e = e.withNewestLaunchOnly()
+	decide := e.failureCause
 	if e.Status.Code() == 0 {
-		decide = e.doubtSuccess
+		decide = e.successDoubt
 	}
 	cause := decide()
-	verdict.Reason, verdict.Host, verdict.Rank, verdict.Message = cause.Reason, cause.Host, cause.Rank, e.message(cause)
+	verdict.Reason, verdict.Host, verdict.Rank, verdict.Message = cause.Reason, cause.Host, cause.Rank, e.verdictMessage(cause)
 	if cause.Lost {
-		verdict.Lost, verdict.LostSeconds = cause.Host, e.silence(cause.Host)
+		verdict.Lost, verdict.LostSeconds = cause.Host, e.silentSeconds(cause.Host)
 	}
 	if e.Status.Code() != 0 || cause.Rank != nil {
 		verdict.Lines = e.lastLines(cause)
@@ -56,20 +56,20 @@ func judge(e Evidence) mpi.Verdict {
 	return verdict
 }
 
-// silence is how many seconds ago a lost node had stopped answering, 0 when nobody noticed.
-func (e Evidence) silence(lost string) float64 {
+// silentSeconds is how many seconds ago a lost node had stopped answering, 0 when nobody noticed.
+func (e Evidence) silentSeconds(lost string) float64 {
 	for _, l := range e.Losses {
 		if l.Host == lost && !l.Since.IsZero() {
-			return mpi.Seconds(e.Now.Sub(l.Since).Seconds())
+			return mpi.RoundSeconds(e.Now.Sub(l.Since).Seconds())
 		}
 	}
 	return 0
 }
 
-// oomKills counts what the kernel killed for memory in all pods of the job.
-func (e Evidence) oomKills() int {
+// totalOOMKills counts what the kernel killed for memory in all pods of the job.
+func (e Evidence) totalOOMKills() int {
 	kills := 0
-	for _, r := range e.pods() {
+	for _, r := range e.podReports() {
 		kills += r.OOMKills
 	}
 	return kills
@@ -79,9 +79,9 @@ func (e Evidence) oomKills() int {
 func (e Evidence) lastLines(c Cause) []string {
 	lines := e.Lines
 	if c.Rank != nil {
-		lines = diagnose.LinesOf(lines, c.Rank.Rank)
+		lines = diagnose.LinesOfRank(lines, c.Rank.Rank)
 	}
-	quoted := diagnose.Quote(lines, diagnose.LinesBytes)
+	quoted := diagnose.QuoteLines(lines, diagnose.LinesBytes)
 	if c.output != nil && !strings.Contains(strings.Join(quoted, "\n"), c.output.Line) {
 		quoted = append([]string{c.output.Line}, quoted...)
 	}

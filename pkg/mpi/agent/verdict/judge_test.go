@@ -29,10 +29,10 @@ func TestJudge(t *testing.T) {
 	}{
 		"success":          {"all nodes ran ranks", Evidence{Reports: []mpi.NodeReport{ran}}, "", 0, ""},
 		"no nodes":         {"the launcher is the only host", Evidence{}, "", 0, ""},
-		"exit code":        {"a failed command needs no other reason", Evidence{Status: agenttest.Exited(7), Reports: []mpi.NodeReport{idle}}, mpi.ReasonCommandFailed, 7, "`mpirun x` exited with code 7"},
-		"signal":           {"128+n", Evidence{Status: agenttest.Killed(syscall.SIGSEGV)}, mpi.ReasonCommandKilled, 139, "was killed by SIGSEGV"},
-		"signal of a rank": {"as mpirun reports it", Evidence{Status: agenttest.Exited(139)}, mpi.ReasonCommandFailed, 139, "exited with code 139 (as after SIGSEGV)"},
-		"code above":       {"no signal has this number", Evidence{Status: agenttest.Exited(255)}, mpi.ReasonCommandFailed, 255, "exited with code 255"},
+		"exit code":        {"a failed command needs no other reason", Evidence{Status: agenttest.StatusOfCode(7), Reports: []mpi.NodeReport{idle}}, mpi.ReasonCommandFailed, 7, "`mpirun x` exited with code 7"},
+		"signal":           {"128+n", Evidence{Status: agenttest.StatusOfSignal(syscall.SIGSEGV)}, mpi.ReasonCommandKilled, 139, "was killed by SIGSEGV"},
+		"signal of a rank": {"as mpirun reports it", Evidence{Status: agenttest.StatusOfCode(139)}, mpi.ReasonCommandFailed, 139, "exited with code 139 (as after SIGSEGV)"},
+		"code above":       {"no signal has this number", Evidence{Status: agenttest.StatusOfCode(255)}, mpi.ReasonCommandFailed, 255, "exited with code 255"},
 		"idle":             {"one of two", Evidence{Reports: []mpi.NodeReport{ran, idle}}, "", 0, "no rank ever ran on w-1 (LOCKSTEP_ALLOW_IDLE_NODES=true if that is meant;"},
 		"unused":           {"a launcher that ran alone", Evidence{Reports: []mpi.NodeReport{idle, idle}}, mpi.ReasonWorldIncomplete, 0, "nothing ever ran on any of the 2 nodes;"},
 		"unused, allowed":  {"the user said so", Evidence{Reports: []mpi.NodeReport{idle, idle}, AllowIdle: true}, "", 0, ""},
@@ -43,17 +43,17 @@ func TestJudge(t *testing.T) {
 		"rank's code":      {"horovodrun starts ranks as others start daemons, and may pass over one", Evidence{Reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, LastExitCode: 139}}}, "", 0, ""},
 		"lost":             {"Open MPI 5 may exit 0", Evidence{Reports: []mpi.NodeReport{ran}, Losses: []Loss{{Host: "w-0.demo", Address: "10.0.0.1", Error: "connection lost"}}}, diagnose.WorkerLost, 0, "w-0 (10.0.0.1): connection lost"},
 		"silent":           {"nobody knows", Evidence{Reports: []mpi.NodeReport{{Name: "w-0.demo", Error: "connection refused"}}, AllowIdle: true}, mpi.ReasonWorldIncomplete, 0, "no report could be had from w-0 (connection refused)"},
-		"OOM":              {"the cause behind an exit code", Evidence{Status: agenttest.Exited(137), Reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, diagnose.OOMKilled, 137, "on w-0 the kernel killed a process for lack of memory"},
-		"gone":             {"Open MPI 4 says only 205", Evidence{Status: agenttest.Exited(205), Reports: []mpi.NodeReport{ran, {Name: "w-1.demo", Error: "connection refused"}}}, diagnose.WorkerLost, 205, "exited with code 205; no answer any more from w-1 (connection refused)"},
-		"OOM, launcher":    {"the pod outlives its process, so kubelet says nothing", Evidence{Status: agenttest.Killed(syscall.SIGKILL), Own: mpi.NodeReport{OOMKills: 2}}, diagnose.OOMKilled, 137, "was killed by SIGKILL; in the launcher's pod the kernel killed 2 processes for lack of memory"},
+		"OOM":              {"the cause behind an exit code", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, diagnose.OOMKilled, 137, "on w-0 the kernel killed a process for lack of memory"},
+		"gone":             {"Open MPI 4 says only 205", Evidence{Status: agenttest.StatusOfCode(205), Reports: []mpi.NodeReport{ran, {Name: "w-1.demo", Error: "connection refused"}}}, diagnose.WorkerLost, 205, "exited with code 205; no answer any more from w-1 (connection refused)"},
+		"OOM, launcher":    {"the pod outlives its process, so kubelet says nothing", Evidence{Status: agenttest.StatusOfSignal(syscall.SIGKILL), Own: mpi.NodeReport{OOMKills: 2}}, diagnose.OOMKilled, 137, "was killed by SIGKILL; in the launcher's pod the kernel killed 2 processes for lack of memory"},
 		"OOM, survived":    {"a child that the command did without", Evidence{Reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}}, "", 0, ""},
-		"lost and failed":  {"the first cause is named, MPI's own message blames libraries", Evidence{Status: agenttest.Exited(1), Losses: []Loss{{Host: "w-0.demo", Address: "", Error: "stopped answering"}, {Host: "w-1.demo", Address: "", Error: "other"}}}, diagnose.WorkerLost, 1, "exited with code 1; w-0: stopped answering"},
-		"stopped":          {"eviction, preemption, deletion", Evidence{Status: agenttest.Killed(syscall.SIGTERM), Stopped: syscall.SIGTERM}, mpi.ReasonCommandKilled, 143, "the pod was asked to stop (SIGTERM)"},
+		"lost and failed":  {"the first cause is named, MPI's own message blames libraries", Evidence{Status: agenttest.StatusOfCode(1), Losses: []Loss{{Host: "w-0.demo", Address: "", Error: "stopped answering"}, {Host: "w-1.demo", Address: "", Error: "other"}}}, diagnose.WorkerLost, 1, "exited with code 1; w-0: stopped answering"},
+		"stopped":          {"eviction, preemption, deletion", Evidence{Status: agenttest.StatusOfSignal(syscall.SIGTERM), Stopped: syscall.SIGTERM}, mpi.ReasonCommandKilled, 143, "the pod was asked to stop (SIGTERM)"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.evidence.Argv = []string{"mpirun", "x"}
-			got := judge(c.evidence)
+			got := judgeCommand(c.evidence)
 			if got.Reason != c.want || got.ExitCode != c.code || !strings.Contains(got.Message, c.words) || (got.Message == "") != (c.words == "") {
 				t.Errorf("%s: got %+v", c.reason, got)
 			}
@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 
 // Whose memory limit it was decides what to do.
 func TestJudgeCountsKillsInTheLaunchersPod(t *testing.T) {
-	got := judge(Evidence{Status: agenttest.Exited(1), Own: mpi.NodeReport{OOMKills: 2}, Reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}})
+	got := judgeCommand(Evidence{Status: agenttest.StatusOfCode(1), Own: mpi.NodeReport{OOMKills: 2}, Reports: []mpi.NodeReport{{Name: "w-0.demo", Daemons: 1, OOMKills: 1}}})
 	if got.OOMKills != 3 || got.LauncherOOMKills != 2 {
 		t.Errorf("want 2 of 3 in the launcher's pod, got %d of %d", got.LauncherOOMKills, got.OOMKills)
 	}
@@ -99,12 +99,12 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 		words    string
 	}{
 		"exit code": {
-			"the first of all ranks", Evidence{Status: agenttest.Exited(3), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.0)), on("demo-node-0-1.demo", died(2, 3, "", 1.5))}},
+			"the first of all ranks", Evidence{Status: agenttest.StatusOfCode(3), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.0)), on("demo-node-0-1.demo", died(2, 3, "", 1.5))}},
 			diagnose.RankFailed, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 exited with code 3; the command `mpirun x` exited with code 3",
 		},
 		"killed, without MPI": {
 			"DeepSpeed makes another code of the signal, and its other ranks lose their connections", Evidence{
-				Status: agenttest.Exited(247), Ended: judgedAt.Add(-time.Second), Now: judgedAt,
+				Status: agenttest.StatusOfCode(247), Ended: judgedAt.Add(-time.Second), Now: judgedAt,
 				Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 3)), on("demo-node-0-1.demo", loose, died(3, 143, "SIGTERM", 3.5))},
 				Lines:   lines("RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [10.0.0.1]:1"),
 			},
@@ -112,56 +112,56 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 		},
 		"killed at the end, without MPI": {
 			"what the agent kills once the command has ended is not to blame", Evidence{
-				Status: agenttest.Exited(7), Ended: judgedAt.Add(-5 * time.Second), Now: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-1.demo", loose)},
+				Status: agenttest.StatusOfCode(7), Ended: judgedAt.Add(-5 * time.Second), Now: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-1.demo", loose)},
 			},
 			diagnose.CommandFailed, "", -1, "exited with code 7",
 		},
 		"taken along": {
 			"Horovod's rank that exits shuts the others down first, which say so", Evidence{
-				Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2.5)), on("demo-node-0-1.demo", died(2, 3, "", 2.0), died(3, 143, "SIGTERM", 1.9))},
+				Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2.5)), on("demo-node-0-1.demo", died(2, 3, "", 2.0), died(3, 143, "SIGTERM", 1.9))},
 				Lines: lines("[0]<stderr>:Traceback (most recent call last):\n[0]<stderr>:  File \"train.py\", line 9, in <module>\n[0]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down.\nProcess 0 exit with status code 1."),
 			},
 			diagnose.RankFailed, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 exited with code 3",
 		},
 		"taken along, long ago": {
 			"what comes much later is another matter", Evidence{
-				Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 42)), on("demo-node-0-1.demo", died(2, 3, "", 2.0))},
+				Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 42)), on("demo-node-0-1.demo", died(2, 3, "", 2.0))},
 				Lines: lines("[0]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down.\nProcess 0 exit with status code 1."),
 			},
 			diagnose.RankFailed, "demo-node-0-0.demo", 0, "Worker 0 failed: rank 0 exited with code 1",
 		},
 		"clean-up": {
-			"machines do not see at one time what happened at one time: who was killed by the launcher is not the first", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.01)), on("demo-node-0-1.demo", died(2, 139, "SIGSEGV", 1.0))}},
+			"machines do not see at one time what happened at one time: who was killed by the launcher is not the first", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.01)), on("demo-node-0-1.demo", died(2, 139, "SIGSEGV", 1.0))}},
 			diagnose.RankKilled, "demo-node-0-1.demo", 2, "Worker 1 failed: rank 2 was killed by SIGSEGV",
 		},
 		"killed": {
-			"a rank that somebody kills is the first", Evidence{Status: agenttest.Exited(137), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.5)), on("demo-node-0-1.demo", died(2, 1, "", 1.0))}},
+			"a rank that somebody kills is the first", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.5)), on("demo-node-0-1.demo", died(2, 1, "", 1.0))}},
 			diagnose.RankKilled, "demo-node-0-0.demo", 0, "Worker 0 failed: rank 0 was killed by SIGKILL",
 		},
-		"only clean-up":     {"the launcher ended it because of another one that nobody saw", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 1"},
-		"of launcher":       {"a launcher that runs ranks", Evidence{Status: agenttest.Exited(3), Own: mpi.NodeReport{Name: "demo-launcher-0-0", Ranks: []mpi.RankEnd{died(0, 3, "", 1)}}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
-		"shared memory":     {"SIGBUS", Evidence{Status: agenttest.Exited(135), Reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
-		"CUDA":              {"the words that users must read", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
-		"unseen":            {"a rank that lived too short to be seen, and not one that the launcher ended", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}, Lines: lines("RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "", -1, "CUDA out of memory; the command"},
-		"unseen, lesser":    {"", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}, Lines: lines("head: error writing 'standard output': No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command"},
-		"tagged":            {"the rank that printed it, not the first that ended", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2)), on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("[1,5]<stderr>:RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory"},
-		"exception":         {"", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2))}, Lines: lines("Traceback (most recent call last):\n  File \"a.py\"\nValueError: bad")}, diagnose.PythonException, "demo-node-0-0.demo", 0, "Worker 0 failed: ValueError: bad (rank 0 exited with code 1)"},
-		"later rank":        {"what a rank printed that failed later is no cause", Evidence{Status: agenttest.Exited(255), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 15, "", 1)), on("demo-node-0-1.demo", died(3, 3, "", 2))}, Lines: lines("Abort(7) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error stack:")}, diagnose.RankFailed, "demo-node-0-1.demo", 3, "Worker 1 failed: rank 3 exited with code 3"},
-		"symptom":           {"the rank says more than who lost it", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 139, "SIGSEGV", 2))}, Lines: lines("Connection reset by peer")}, diagnose.RankKilled, "demo-node-0-0.demo", 0, "SIGSEGV"},
-		"symptom alone":     {"", Evidence{Status: agenttest.Exited(1), Lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
-		"no rank":           {"a rank that nobody saw", Evidence{Status: agenttest.Exited(1), Lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
-		"host of a text":    {"", Evidence{Status: agenttest.Exited(1), Lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
-		"a report":          {"what a launcher reports of an exit code says nothing new", Evidence{Status: agenttest.Exited(3), Lines: lines("exits with return code = 3")}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 3"},
-		"OOM":               {"over the exit code", Evidence{Status: agenttest.Exited(137), Reports: []mpi.NodeReport{{Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)}}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "Worker 1 failed: out of memory: rank 3 was killed by SIGKILL"},
-		"lost":              {"over the ranks that fail because of it", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 1))}, Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "10.0.0.2", Error: "stopped answering"}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost; the command `mpirun x` exited with code 1; demo-node-0-1 (10.0.0.2): stopped answering"},
-		"daemon":            {"a daemon that ended says less than a rank", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 3, "", 1))}, Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "", Daemon: 137}}}, diagnose.RankFailed, "demo-node-0-0.demo", 0, "rank 0 exited with code 3"},
-		"killed daemon":     {"ranks end when they lose their daemon", Evidence{Status: agenttest.Exited(205), Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1, Ranks: []mpi.RankEnd{died(1, 195, "", 1.01)}}}, Losses: []Loss{{Host: "demo-node-0-0.demo", Daemon: 137}}}, diagnose.LaunchDaemonLost, "demo-node-0-0.demo", -1, "Worker 0 failed: the launch daemon ended with code 137"},
-		"rank, then daemon": {"a rank that failed before its daemon was killed", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1, Ranks: []mpi.RankEnd{died(1, 3, "", 1.5)}}}, Losses: []Loss{{Host: "demo-node-0-0.demo", Daemon: 137}}}, diagnose.RankFailed, "demo-node-0-0.demo", 1, "rank 1 exited with code 3"},
-		"mpirun killed":     {"its daemons end the ranks afterwards", Evidence{Status: agenttest.Killed(syscall.SIGKILL), Ended: judgedAt.Add(-time.Second), Now: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 137, "SIGKILL", 0.9))}}, mpi.ReasonCommandKilled, "", -1, "the command `mpirun x` was killed by SIGKILL"},
-		"before mpirun":     {"who killed the command may have had a reason", Evidence{Status: agenttest.Killed(syscall.SIGKILL), Ended: judgedAt.Add(-time.Second), Now: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 139, "SIGSEGV", 3))}}, diagnose.RankKilled, "demo-node-0-0.demo", 1, "rank 1 was killed by SIGSEGV"},
-		"daemon alone":      {"", Evidence{Status: agenttest.Exited(1), Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "", Daemon: 137}}}, diagnose.LaunchDaemonLost, "demo-node-0-1.demo", -1, "Worker 1 failed: the launch daemon ended with code 137"},
-		"daemon stopped":    {"its pod goes", Evidence{Status: agenttest.Exited(1), Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "", Daemon: 143}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost"},
-		"stopped":           {"whoever stops the pod is the cause of all that follows", Evidence{Status: agenttest.Exited(143), Stopped: syscall.SIGTERM, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "asked to stop (SIGTERM)"},
+		"only clean-up":     {"the launcher ended it because of another one that nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 1"},
+		"of launcher":       {"a launcher that runs ranks", Evidence{Status: agenttest.StatusOfCode(3), Own: mpi.NodeReport{Name: "demo-launcher-0-0", Ranks: []mpi.RankEnd{died(0, 3, "", 1)}}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
+		"shared memory":     {"SIGBUS", Evidence{Status: agenttest.StatusOfCode(135), Reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
+		"CUDA":              {"the words that users must read", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
+		"unseen":            {"a rank that lived too short to be seen, and not one that the launcher ended", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}, Lines: lines("RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "", -1, "CUDA out of memory; the command"},
+		"unseen, lesser":    {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}, Lines: lines("head: error writing 'standard output': No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command"},
+		"tagged":            {"the rank that printed it, not the first that ended", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2)), on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("[1,5]<stderr>:RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory"},
+		"exception":         {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2))}, Lines: lines("Traceback (most recent call last):\n  File \"a.py\"\nValueError: bad")}, diagnose.PythonException, "demo-node-0-0.demo", 0, "Worker 0 failed: ValueError: bad (rank 0 exited with code 1)"},
+		"later rank":        {"what a rank printed that failed later is no cause", Evidence{Status: agenttest.StatusOfCode(255), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 15, "", 1)), on("demo-node-0-1.demo", died(3, 3, "", 2))}, Lines: lines("Abort(7) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error stack:")}, diagnose.RankFailed, "demo-node-0-1.demo", 3, "Worker 1 failed: rank 3 exited with code 3"},
+		"symptom":           {"the rank says more than who lost it", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 139, "SIGSEGV", 2))}, Lines: lines("Connection reset by peer")}, diagnose.RankKilled, "demo-node-0-0.demo", 0, "SIGSEGV"},
+		"symptom alone":     {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
+		"no rank":           {"a rank that nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
+		"host of a text":    {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
+		"a report":          {"what a launcher reports of an exit code says nothing new", Evidence{Status: agenttest.StatusOfCode(3), Lines: lines("exits with return code = 3")}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 3"},
+		"OOM":               {"over the exit code", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{{Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)}}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "Worker 1 failed: out of memory: rank 3 was killed by SIGKILL"},
+		"lost":              {"over the ranks that fail because of it", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 1))}, Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "10.0.0.2", Error: "stopped answering"}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost; the command `mpirun x` exited with code 1; demo-node-0-1 (10.0.0.2): stopped answering"},
+		"daemon":            {"a daemon that ended says less than a rank", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 3, "", 1))}, Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "", Daemon: 137}}}, diagnose.RankFailed, "demo-node-0-0.demo", 0, "rank 0 exited with code 3"},
+		"killed daemon":     {"ranks end when they lose their daemon", Evidence{Status: agenttest.StatusOfCode(205), Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1, Ranks: []mpi.RankEnd{died(1, 195, "", 1.01)}}}, Losses: []Loss{{Host: "demo-node-0-0.demo", Daemon: 137}}}, diagnose.LaunchDaemonLost, "demo-node-0-0.demo", -1, "Worker 0 failed: the launch daemon ended with code 137"},
+		"rank, then daemon": {"a rank that failed before its daemon was killed", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1, Ranks: []mpi.RankEnd{died(1, 3, "", 1.5)}}}, Losses: []Loss{{Host: "demo-node-0-0.demo", Daemon: 137}}}, diagnose.RankFailed, "demo-node-0-0.demo", 1, "rank 1 exited with code 3"},
+		"mpirun killed":     {"its daemons end the ranks afterwards", Evidence{Status: agenttest.StatusOfSignal(syscall.SIGKILL), Ended: judgedAt.Add(-time.Second), Now: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 137, "SIGKILL", 0.9))}}, mpi.ReasonCommandKilled, "", -1, "the command `mpirun x` was killed by SIGKILL"},
+		"before mpirun":     {"who killed the command may have had a reason", Evidence{Status: agenttest.StatusOfSignal(syscall.SIGKILL), Ended: judgedAt.Add(-time.Second), Now: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 139, "SIGSEGV", 3))}}, diagnose.RankKilled, "demo-node-0-0.demo", 1, "rank 1 was killed by SIGSEGV"},
+		"daemon alone":      {"", Evidence{Status: agenttest.StatusOfCode(1), Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "", Daemon: 137}}}, diagnose.LaunchDaemonLost, "demo-node-0-1.demo", -1, "Worker 1 failed: the launch daemon ended with code 137"},
+		"daemon stopped":    {"its pod goes", Evidence{Status: agenttest.StatusOfCode(1), Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "", Daemon: 143}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost"},
+		"stopped":           {"whoever stops the pod is the cause of all that follows", Evidence{Status: agenttest.StatusOfCode(143), Stopped: syscall.SIGTERM, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "asked to stop (SIGTERM)"},
 
 		"Hydra lies":     {"pmodels/mpich#7057", Evidence{Reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, diagnose.RankFailed, "demo-node-0-1.demo", 1, "Worker 1 failed: rank 1 exited with code 3; the command `mpirun x` exited with code 0, because Hydra"},
 		"Hydra admits":   {"a script may pass over a failure", Evidence{Admitted: judgedAt, Reports: []mpi.NodeReport{on("demo-node-0-1.demo", hydra)}}, "", "", -1, ""},
@@ -171,7 +171,7 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.evidence.Argv = []string{"mpirun", "x"}
-			got, rank := judge(c.evidence), -1
+			got, rank := judgeCommand(c.evidence), -1
 			if got.Rank != nil {
 				rank = *got.Rank.Rank
 			}
@@ -226,7 +226,7 @@ func TestJudgeNamesARankThatNobodySaw(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, rank := judge(Evidence{Argv: []string{"mpirun", "x"}, Status: agenttest.Exited(c.status), Lines: strings.Split(c.text, "\n"), Reports: c.ranks}), -1
+			got, rank := judgeCommand(Evidence{Argv: []string{"mpirun", "x"}, Status: agenttest.StatusOfCode(c.status), Lines: strings.Split(c.text, "\n"), Reports: c.ranks}), -1
 			if got.Rank != nil {
 				rank = *got.Rank.Rank
 			}
@@ -258,7 +258,7 @@ func TestJudgeIsNotMisledByEarlierLines(t *testing.T) {
 		"memory, true":  {"terminate called after throwing an instance of 'std::bad_alloc'", 134, died(2, 134, "SIGABRT", 1), diagnose.OutOfMemory},
 	}
 	for name, c := range cases {
-		got := judge(Evidence{Argv: []string{"bash", "x"}, Status: agenttest.Exited(c.code), Lines: strings.Split(c.text, "\n"), Reports: []mpi.NodeReport{on(two, c.end)}})
+		got := judgeCommand(Evidence{Argv: []string{"bash", "x"}, Status: agenttest.StatusOfCode(c.code), Lines: strings.Split(c.text, "\n"), Reports: []mpi.NodeReport{on(two, c.end)}})
 		if got.Reason != c.want || got.Host != two {
 			t.Errorf("%s: want %s, got %s on %q: %s", name, c.want, got.Reason, got.Host, got.Message)
 		}
@@ -281,41 +281,41 @@ func TestJudgeKnowsCausesFromCircumstances(t *testing.T) {
 		want     mpi.Reason
 		host     string
 	}{
-		"silent, rank failed":   {"a report that cannot be had is no cause", Evidence{Status: agenttest.Exited(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.RankFailed, one},
-		"silent, rank crashed":  {"", Evidence{Status: agenttest.Exited(139), Reports: []mpi.NodeReport{on(one, died(0, 139, "SIGSEGV", 1)), gone}}, diagnose.RankKilled, one},
-		"silent, root":          {"the program says it", Evidence{Status: agenttest.Exited(1), Lines: lines(cuda), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.CUDAOutOfMemory, one},
-		"silent, rank ended":    {"the launcher ended it because of the node", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on(one, died(0, 137, "SIGKILL", 1)), gone}}, diagnose.WorkerLost, two},
-		"silent, rank lost it":  {"it failed because of the node", Evidence{Status: agenttest.Exited(1), Lines: lines(peer), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.WorkerLost, two},
-		"silent, busy":          {"it accepts connections, so it is there", Evidence{Status: agenttest.Exited(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), unheard(two, client.NoHandshake)}}, diagnose.RankFailed, one},
-		"silent, restarts":      {"its machine answers", Evidence{Status: agenttest.Exited(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), unheard(two, client.Lost)}}, diagnose.RankFailed, one},
-		"dead, rank aborted":    {"transports notice a dead machine before rsh does", Evidence{Status: agenttest.Exited(134), Lines: lines("Transport retry count exceeded on mlx5_0:1/RoCE"), Reports: []mpi.NodeReport{on(one, died(0, 134, "SIGABRT", 1)), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
-		"dead, rank exited":     {"", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
-		"dead, no route":        {"its neighbours know already", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.Unreachable)}}, diagnose.WorkerLost, two},
-		"dead, other silent":    {"the dead one made the other's pod fail", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{unheard(one, client.Refused), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
-		"dead, root":            {"the program says it", Evidence{Status: agenttest.Exited(1), Lines: lines(cuda), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.TimedOut)}}, diagnose.CUDAOutOfMemory, one},
-		"silent and lost":       {"somebody saw it go", Evidence{Status: agenttest.Exited(3), Losses: []Loss{{Host: two, Error: "connection lost"}}, Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
-		"silent, daemon killed": {"the node went after its daemon", Evidence{Status: agenttest.Exited(3), Losses: []Loss{{Host: two, Daemon: 137}}, Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent, rank failed":   {"a report that cannot be had is no cause", Evidence{Status: agenttest.StatusOfCode(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.RankFailed, one},
+		"silent, rank crashed":  {"", Evidence{Status: agenttest.StatusOfCode(139), Reports: []mpi.NodeReport{on(one, died(0, 139, "SIGSEGV", 1)), gone}}, diagnose.RankKilled, one},
+		"silent, root":          {"the program says it", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines(cuda), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.CUDAOutOfMemory, one},
+		"silent, rank ended":    {"the launcher ended it because of the node", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on(one, died(0, 137, "SIGKILL", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent, rank lost it":  {"it failed because of the node", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines(peer), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent, busy":          {"it accepts connections, so it is there", Evidence{Status: agenttest.StatusOfCode(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), unheard(two, client.NoHandshake)}}, diagnose.RankFailed, one},
+		"silent, restarts":      {"its machine answers", Evidence{Status: agenttest.StatusOfCode(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), unheard(two, client.Lost)}}, diagnose.RankFailed, one},
+		"dead, rank aborted":    {"transports notice a dead machine before rsh does", Evidence{Status: agenttest.StatusOfCode(134), Lines: lines("Transport retry count exceeded on mlx5_0:1/RoCE"), Reports: []mpi.NodeReport{on(one, died(0, 134, "SIGABRT", 1)), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
+		"dead, rank exited":     {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
+		"dead, no route":        {"its neighbours know already", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.Unreachable)}}, diagnose.WorkerLost, two},
+		"dead, other silent":    {"the dead one made the other's pod fail", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{unheard(one, client.Refused), unheard(two, client.TimedOut)}}, diagnose.WorkerLost, two},
+		"dead, root":            {"the program says it", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines(cuda), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), unheard(two, client.TimedOut)}}, diagnose.CUDAOutOfMemory, one},
+		"silent and lost":       {"somebody saw it go", Evidence{Status: agenttest.StatusOfCode(3), Losses: []Loss{{Host: two, Error: "connection lost"}}, Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
+		"silent, daemon killed": {"the node went after its daemon", Evidence{Status: agenttest.StatusOfCode(3), Losses: []Loss{{Host: two, Daemon: 137}}, Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), gone}}, diagnose.WorkerLost, two},
 
-		"memory, rank there":     {"", Evidence{Status: agenttest.Exited(137), Reports: []mpi.NodeReport{killedFor(on(one, died(0, 137, "SIGKILL", 1))), idle}}, diagnose.OOMKilled, one},
-		"memory, rank elsewhere": {"a data loader that was done without, an hour ago", Evidence{Status: agenttest.Exited(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), killedFor(idle)}}, diagnose.RankFailed, one},
-		"memory, two nodes":      {"where the first rank failed", Evidence{Status: agenttest.Exited(137), Reports: []mpi.NodeReport{killedFor(on(one, died(0, 1, "", 1))), killedFor(on(two, died(1, 137, "SIGKILL", 2)))}}, diagnose.OOMKilled, two},
-		"memory, peer first":     {"machines do not see at one time what happened at one time", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on(one, died(3, 1, "", 1.01)), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.OOMKilled, two},
-		"memory, both nodes":     {"the rank that the kernel killed, and not a data loader an hour ago", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{killedFor(on(one, died(3, 1, "", 1))), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.OOMKilled, two},
-		"memory, killed later":   {"the launcher cleaned up", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on(one, died(3, 1, "", 1.1)), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.RankFailed, one},
-		"memory, peer killed":    {"", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{killedFor(on(one, died(3, 139, "SIGSEGV", 1))), on(two, died(5, 137, "SIGKILL", 1))}}, diagnose.OOMKilled, one},
-		"memory, cleaned up":     {"who was ended by the launcher is not the first", Evidence{Status: agenttest.Exited(1), Reports: []mpi.NodeReport{on(one, died(0, 143, "SIGTERM", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
-		"memory, daemon there":   {"", Evidence{Status: agenttest.Exited(205), Losses: []Loss{{Host: two, Daemon: 137}}, Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
-		"memory, other daemon":   {"", Evidence{Status: agenttest.Exited(205), Losses: []Loss{{Host: one, Daemon: 137}}, Reports: []mpi.NodeReport{{Name: one, Daemons: 1}, killedFor(idle)}}, diagnose.LaunchDaemonLost, one},
-		"memory, other lost":     {"", Evidence{Status: agenttest.Exited(1), Losses: []Loss{{Host: one, Error: "stopped answering"}}, Reports: []mpi.NodeReport{{Name: one, Error: "connection timed out"}, killedFor(idle)}}, diagnose.WorkerLost, one},
-		"memory, program":        {"it names another trouble", Evidence{Status: agenttest.Exited(1), Lines: lines("OSError: [Errno 28] No space left on device"), Reports: []mpi.NodeReport{killedFor(idle)}}, diagnose.DiskFull, ""},
-		"memory, symptom":        {"a rank that lost a peer nobody saw", Evidence{Status: agenttest.Exited(1), Lines: lines("Connection reset by peer"), Reports: []mpi.NodeReport{killedFor(idle)}}, diagnose.OOMKilled, two},
-		"memory, command":        {"the kernel took mpirun", Evidence{Status: agenttest.Killed(syscall.SIGKILL), Own: mpi.NodeReport{Name: "demo-launcher-0-0", OOMKills: 1}, Reports: []mpi.NodeReport{idle}}, diagnose.OOMKilled, "demo-launcher-0-0"},
-		"memory, launcher's":     {"something of the script", Evidence{Status: agenttest.Exited(3), Own: mpi.NodeReport{Name: "demo-launcher-0-0", OOMKills: 1}, Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1))}}, diagnose.RankFailed, one},
+		"memory, rank there":     {"", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{killedFor(on(one, died(0, 137, "SIGKILL", 1))), idle}}, diagnose.OOMKilled, one},
+		"memory, rank elsewhere": {"a data loader that was done without, an hour ago", Evidence{Status: agenttest.StatusOfCode(3), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1)), killedFor(idle)}}, diagnose.RankFailed, one},
+		"memory, two nodes":      {"where the first rank failed", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{killedFor(on(one, died(0, 1, "", 1))), killedFor(on(two, died(1, 137, "SIGKILL", 2)))}}, diagnose.OOMKilled, two},
+		"memory, peer first":     {"machines do not see at one time what happened at one time", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on(one, died(3, 1, "", 1.01)), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.OOMKilled, two},
+		"memory, both nodes":     {"the rank that the kernel killed, and not a data loader an hour ago", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{killedFor(on(one, died(3, 1, "", 1))), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.OOMKilled, two},
+		"memory, killed later":   {"the launcher cleaned up", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on(one, died(3, 1, "", 1.1)), killedFor(on(two, died(5, 137, "SIGKILL", 1)))}}, diagnose.RankFailed, one},
+		"memory, peer killed":    {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{killedFor(on(one, died(3, 139, "SIGSEGV", 1))), on(two, died(5, 137, "SIGKILL", 1))}}, diagnose.OOMKilled, one},
+		"memory, cleaned up":     {"who was ended by the launcher is not the first", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on(one, died(0, 143, "SIGTERM", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
+		"memory, daemon there":   {"", Evidence{Status: agenttest.StatusOfCode(205), Losses: []Loss{{Host: two, Daemon: 137}}, Reports: []mpi.NodeReport{on(one, died(0, 1, "", 1)), killedFor(idle)}}, diagnose.OOMKilled, two},
+		"memory, other daemon":   {"", Evidence{Status: agenttest.StatusOfCode(205), Losses: []Loss{{Host: one, Daemon: 137}}, Reports: []mpi.NodeReport{{Name: one, Daemons: 1}, killedFor(idle)}}, diagnose.LaunchDaemonLost, one},
+		"memory, other lost":     {"", Evidence{Status: agenttest.StatusOfCode(1), Losses: []Loss{{Host: one, Error: "stopped answering"}}, Reports: []mpi.NodeReport{{Name: one, Error: "connection timed out"}, killedFor(idle)}}, diagnose.WorkerLost, one},
+		"memory, program":        {"it names another trouble", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("OSError: [Errno 28] No space left on device"), Reports: []mpi.NodeReport{killedFor(idle)}}, diagnose.DiskFull, ""},
+		"memory, symptom":        {"a rank that lost a peer nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("Connection reset by peer"), Reports: []mpi.NodeReport{killedFor(idle)}}, diagnose.OOMKilled, two},
+		"memory, command":        {"the kernel took mpirun", Evidence{Status: agenttest.StatusOfSignal(syscall.SIGKILL), Own: mpi.NodeReport{Name: "demo-launcher-0-0", OOMKills: 1}, Reports: []mpi.NodeReport{idle}}, diagnose.OOMKilled, "demo-launcher-0-0"},
+		"memory, launcher's":     {"something of the script", Evidence{Status: agenttest.StatusOfCode(3), Own: mpi.NodeReport{Name: "demo-launcher-0-0", OOMKills: 1}, Reports: []mpi.NodeReport{on(one, died(0, 3, "", 1))}}, diagnose.RankFailed, one},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.evidence.Argv = []string{"mpirun", "x"}
-			if got := judge(c.evidence); got.Reason != c.want || got.Host != c.host {
+			if got := judgeCommand(c.evidence); got.Reason != c.want || got.Host != c.host {
 				t.Errorf("%s: want %s on %q, got %s on %q: %s", c.reason, c.want, c.host, got.Reason, got.Host, got.Message)
 			}
 		})
@@ -328,7 +328,7 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 	began := func(ago map[string]float64) map[string]time.Time {
 		launches := map[string]time.Time{}
 		for host, seconds := range ago {
-			launches[hosts.Label(host)] = judgedAt.Add(-time.Duration(seconds * float64(time.Second)))
+			launches[hosts.FirstLabel(host)] = judgedAt.Add(-time.Duration(seconds * float64(time.Second)))
 		}
 		return launches
 	}
@@ -347,19 +347,19 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 		want     mpi.Reason
 		rank     int // -1: none
 	}{
-		"first tolerated":          {"the second failed", Evidence{Status: agenttest.Exited(5), Launches: began(map[string]float64{one: 100, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 101), died(7, 5, "", 3)), {Name: two, Daemons: 2}}}, diagnose.RankFailed, 7},
-		"at once":                  {"a launch may follow within a moment", Evidence{Status: agenttest.Exited(5), Launches: began(map[string]float64{one: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.003), died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
-		"on another node":          {"the newest launch leaves a node out", Evidence{Status: agenttest.Exited(5), Launches: began(map[string]float64{one: 200, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 150)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
-		"a busy node":              {"its daemon comes late, and all are of one mpiexec", Evidence{Status: agenttest.Exited(3), Launched: mpiexec(100), Launches: began(map[string]float64{one: 100, two: 98}), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 99.7)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
-		"before the look":          {"mpiexec is not seen at once", Evidence{Status: agenttest.Exited(3), Launched: mpiexec(100), Launches: began(map[string]float64{two: 98}), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 100.1)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
-		"next mpiexec":             {"it leaves a node out, and begins at once", Evidence{Status: agenttest.Exited(5), Launched: mpiexec(100), Launches: began(map[string]float64{one: 200, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 101)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
-		"first look":               {"there was only one launcher", Evidence{Status: agenttest.Exited(3), Launched: Launch{Seen: at(10)}, Launches: began(map[string]float64{two: 2}), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 50)), on(two, died(1, 1, "", 1))}}, diagnose.RankFailed, 0},
-		"daemons one by one":       {"a rank may fail before the last daemon of its launch has started", Evidence{Status: agenttest.Exited(5), Launches: began(map[string]float64{one: 100.5, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.4)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 0},
-		"cleaned up":               {"the last launch did not fail", Evidence{Status: agenttest.Exited(5), Launches: began(map[string]float64{one: 2, two: 2}), Reports: []mpi.NodeReport{on(one, died(0, 5, "", 3))}}, diagnose.RankFailed, 0},
-		"of the launcher":          {"it runs ranks too", Evidence{Status: agenttest.Exited(5), Launches: began(map[string]float64{one: 100}), Own: mpi.NodeReport{Name: "demo-launcher-0-0", Ranks: []mpi.RankEnd{died(1, 1, "", 150)}}, Reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
-		"unknown":                  {"nobody told when", Evidence{Status: agenttest.Exited(5), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 150))}}, diagnose.RankFailed, 0},
+		"first tolerated":          {"the second failed", Evidence{Status: agenttest.StatusOfCode(5), Launches: began(map[string]float64{one: 100, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 101), died(7, 5, "", 3)), {Name: two, Daemons: 2}}}, diagnose.RankFailed, 7},
+		"at once":                  {"a launch may follow within a moment", Evidence{Status: agenttest.StatusOfCode(5), Launches: began(map[string]float64{one: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.003), died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"on another node":          {"the newest launch leaves a node out", Evidence{Status: agenttest.StatusOfCode(5), Launches: began(map[string]float64{one: 200, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 150)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"a busy node":              {"its daemon comes late, and all are of one mpiexec", Evidence{Status: agenttest.StatusOfCode(3), Launched: mpiexec(100), Launches: began(map[string]float64{one: 100, two: 98}), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 99.7)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
+		"before the look":          {"mpiexec is not seen at once", Evidence{Status: agenttest.StatusOfCode(3), Launched: mpiexec(100), Launches: began(map[string]float64{two: 98}), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 100.1)), on(two, died(1, 1, "", 97))}}, diagnose.RankFailed, 0},
+		"next mpiexec":             {"it leaves a node out, and begins at once", Evidence{Status: agenttest.StatusOfCode(5), Launched: mpiexec(100), Launches: began(map[string]float64{one: 200, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 101)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"first look":               {"there was only one launcher", Evidence{Status: agenttest.StatusOfCode(3), Launched: Launch{Seen: at(10)}, Launches: began(map[string]float64{two: 2}), Reports: []mpi.NodeReport{on(one, died(0, 3, "", 50)), on(two, died(1, 1, "", 1))}}, diagnose.RankFailed, 0},
+		"daemons one by one":       {"a rank may fail before the last daemon of its launch has started", Evidence{Status: agenttest.StatusOfCode(5), Launches: began(map[string]float64{one: 100.5, two: 100}), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 100.4)), on(two, died(7, 5, "", 3))}}, diagnose.RankFailed, 0},
+		"cleaned up":               {"the last launch did not fail", Evidence{Status: agenttest.StatusOfCode(5), Launches: began(map[string]float64{one: 2, two: 2}), Reports: []mpi.NodeReport{on(one, died(0, 5, "", 3))}}, diagnose.RankFailed, 0},
+		"of the launcher":          {"it runs ranks too", Evidence{Status: agenttest.StatusOfCode(5), Launches: began(map[string]float64{one: 100}), Own: mpi.NodeReport{Name: "demo-launcher-0-0", Ranks: []mpi.RankEnd{died(1, 1, "", 150)}}, Reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"unknown":                  {"nobody told when", Evidence{Status: agenttest.StatusOfCode(5), Reports: []mpi.NodeReport{on(one, died(0, 1, "", 150))}}, diagnose.RankFailed, 0},
 		"lost, then there again":   {"a launch ran there since", Evidence{Launches: began(map[string]float64{one: 100}), Losses: []Loss{{Host: one, Error: "connection refused", At: at(110)}}, Reports: []mpi.NodeReport{{Name: one, Daemons: 1}}}, "", -1},
-		"lost, then a rank failed": {"", Evidence{Status: agenttest.Exited(5), Launches: began(map[string]float64{one: 100}), Losses: []Loss{{Host: one, Error: "connection refused", At: at(110)}}, Reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
+		"lost, then a rank failed": {"", Evidence{Status: agenttest.StatusOfCode(5), Launches: began(map[string]float64{one: 100}), Losses: []Loss{{Host: one, Error: "connection refused", At: at(110)}}, Reports: []mpi.NodeReport{on(one, died(7, 5, "", 3))}}, diagnose.RankFailed, 7},
 		"lost":                     {"no launch ran there since", Evidence{Launches: began(map[string]float64{one: 100, two: 50}), Losses: []Loss{{Host: one, Error: "connection lost", At: at(90)}}, Reports: []mpi.NodeReport{{Name: one, Error: "x"}, {Name: two, Daemons: 1}}}, diagnose.WorkerLost, -1},
 		"hidden":                   {"Hydra says 0", Evidence{Launches: began(map[string]float64{one: 100}), Reports: []mpi.NodeReport{on(one, hydra(7, 3))}}, diagnose.RankFailed, 7},
 		"hidden, tolerated":        {"a short mpiexec that nobody saw fail", Evidence{Launches: began(map[string]float64{one: 100}), Reports: []mpi.NodeReport{on(one, hydra(0, 101))}}, "", -1},
@@ -379,7 +379,7 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.evidence.Argv, c.evidence.Now = []string{"sh", "x"}, judgedAt
-			got, rank := judge(c.evidence), -1
+			got, rank := judgeCommand(c.evidence), -1
 			if got.Rank != nil {
 				rank = *got.Rank.Rank
 			}
@@ -395,7 +395,7 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 
 // A command that runs where its files are is told as it was asked for.
 func TestCommandsAreQuotedAsAsked(t *testing.T) {
-	if got := quoteCommand(mpi.InFilesDir([]string{"sh", "run.sh"})); got != "`sh run.sh`" {
+	if got := quoteCommand(mpi.WrapInFilesDir([]string{"sh", "run.sh"})); got != "`sh run.sh`" {
 		t.Error(got)
 	}
 }
@@ -405,8 +405,8 @@ func TestCommandsAreQuotedWithoutSecrets(t *testing.T) {
 	line := strings.Repeat("x", 190) + " --token s3cret" + strings.Repeat("y", 100)
 	for name, got := range map[string]string{
 		"a command":              quoteCommand(strings.Fields(line)),
-		"a line of a node's log": program.Quote(line),
-		"a URL":                  program.Quote(strings.Repeat("x", 185) + " https://u:s3cret@example.test/"),
+		"a line of a node's log": program.QuoteCommand(line),
+		"a URL":                  program.QuoteCommand(strings.Repeat("x", 185) + " https://u:s3cret@example.test/"),
 	} {
 		if strings.Contains(got, "s3") || len(got) > 220 {
 			t.Errorf("%s: %s", name, got)
@@ -422,7 +422,7 @@ func TestLongCommandsAreCutBeforeASecret(t *testing.T) {
 		"in a URL":   {long + " a://u:pw@host", "run --token=*** …"},
 		"one word":   {strings.Repeat("x", 2*program.LongestLine), "…"},
 	} {
-		if got := program.Quote(c.line); got != c.want {
+		if got := program.QuoteCommand(c.line); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -450,7 +450,7 @@ func TestAWorldThatLeavesANodeOut(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.evidence.Argv = []string{"mpirun", "x"}
-			got := judge(c.evidence)
+			got := judgeCommand(c.evidence)
 			if !got.Succeeded() || strings.Contains(got.Message, "no rank ever ran on w-1") != c.told {
 				t.Errorf("%s: want %v, got %s: %s", c.reason, c.told, got.Reason, got.Message)
 			}
@@ -463,7 +463,7 @@ func TestVerdictQuotesTheRank(t *testing.T) {
 	for i := range 20 {
 		output = append(output, fmt.Sprintf("[1,1]<stderr>:late %d", i))
 	}
-	got := judge(Evidence{Argv: []string{"mpirun", "--token", "s3cret"}, Status: agenttest.Exited(1), Lines: output, Reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(1, 1, "", 1))}})
+	got := judgeCommand(Evidence{Argv: []string{"mpirun", "--token", "s3cret"}, Status: agenttest.StatusOfCode(1), Lines: output, Reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(1, 1, "", 1))}})
 	if len(got.Lines) != 13 || !strings.Contains(got.Lines[0], "CUDA out of memory") || !strings.HasSuffix(got.Lines[12], "late 19") {
 		t.Errorf("the line that says why, and the last ones of the rank: %q", got.Lines)
 	}
@@ -473,11 +473,11 @@ func TestVerdictQuotesTheRank(t *testing.T) {
 }
 
 func TestVerdictOfALargeJobFitsTheTerminationMessage(t *testing.T) {
-	f := Evidence{Argv: []string{"mpirun", strings.Repeat("é", 10_000)}, Status: agenttest.Exited(1)}
+	f := Evidence{Argv: []string{"mpirun", strings.Repeat("é", 10_000)}, Status: agenttest.StatusOfCode(1)}
 	for i := range 1000 {
 		f.Reports = append(f.Reports, mpi.NodeReport{Name: fmt.Sprintf("demo-node-0-%d.demo", i), Daemons: 1, OOMKills: 1})
 	}
-	text, err := judge(f).Encode()
+	text, err := judgeCommand(f).Encode()
 	if err != nil || len(text) > mpi.MaxVerdictBytes {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
@@ -512,7 +512,7 @@ func TestJudgeTellsHowLongALostNodeWasSilent(t *testing.T) {
 		"silent":               {judgedAt.Add(-7 * time.Second), 7},
 		"ended its connection": {time.Time{}, 0},
 	} {
-		got := judge(Evidence{Status: agenttest.Exited(255), Now: judgedAt, Losses: []Loss{{Host: "demo-node-0-1.demo", Error: "connection lost", Since: c.since}}})
+		got := judgeCommand(Evidence{Status: agenttest.StatusOfCode(255), Now: judgedAt, Losses: []Loss{{Host: "demo-node-0-1.demo", Error: "connection lost", Since: c.since}}})
 		if got.Lost != "demo-node-0-1.demo" || got.LostSeconds != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -530,12 +530,12 @@ func TestAnObstacleIsTheCause(t *testing.T) {
 		want     mpi.Reason
 		code     int
 	}{
-		"failed":         {Evidence{Status: agenttest.Exited(1), Blocked: blocked}, diagnose.MPIPortsBlocked, 1},
-		"a better cause": {Evidence{Status: agenttest.Exited(1), Blocked: blocked, Losses: lost}, diagnose.WorkerLost, 1},
+		"failed":         {Evidence{Status: agenttest.StatusOfCode(1), Blocked: blocked}, diagnose.MPIPortsBlocked, 1},
+		"a better cause": {Evidence{Status: agenttest.StatusOfCode(1), Blocked: blocked, Losses: lost}, diagnose.WorkerLost, 1},
 		"a success":      {Evidence{Blocked: blocked}, "", 0},
-		"stopped":        {Evidence{Status: agenttest.Exited(1), Blocked: blocked, Stopped: syscall.SIGTERM}, mpi.ReasonCommandFailed, 1},
-		"hang":           {Evidence{Status: agenttest.Exited(255), Hang: hang, Losses: lost}, diagnose.Hang, 125},
-		"hang, stopped":  {Evidence{Status: agenttest.Exited(143), Hang: hang, Stopped: syscall.SIGTERM}, mpi.ReasonCommandFailed, 143},
+		"stopped":        {Evidence{Status: agenttest.StatusOfCode(1), Blocked: blocked, Stopped: syscall.SIGTERM}, mpi.ReasonCommandFailed, 1},
+		"hang":           {Evidence{Status: agenttest.StatusOfCode(255), Hang: hang, Losses: lost}, diagnose.Hang, 125},
+		"hang, stopped":  {Evidence{Status: agenttest.StatusOfCode(143), Hang: hang, Stopped: syscall.SIGTERM}, mpi.ReasonCommandFailed, 143},
 		"a lie":          {Evidence{Losses: lost, Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1}}}, diagnose.WorkerLost, 125},
 	} {
 		got, code := Judge(c.evidence)

@@ -20,12 +20,12 @@ type daemonsWithoutRanks struct {
 	since time.Time
 }
 
-// observe takes in what the pods do, and reports whether they have done so for too long. Launching reports whether an MPI launcher
+// observePods takes in what the pods do, and reports whether they have done so for too long. Launching reports whether an MPI launcher
 // waits: without one the daemons may wait for it, as those of `prte` do for `prun`. A launcher that is not one of MPI runs something
 // else on the nodes.
-func (a *daemonsWithoutRanks) observe(now time.Time, launching bool, nodes []mpi.Host, pods map[string]mpi.Progress) bool {
+func (a *daemonsWithoutRanks) observePods(now time.Time, launching bool, nodes []mpi.Host, pods map[string]mpi.Progress) bool {
 	switch {
-	case !launching || len(nodes) == 0 || !onlyDaemons(nodes, pods):
+	case !launching || len(nodes) == 0 || !runOnlyDaemons(nodes, pods):
 		a.since = time.Time{}
 	case a.since.IsZero():
 		a.since = now
@@ -35,11 +35,11 @@ func (a *daemonsWithoutRanks) observe(now time.Time, launching bool, nodes []mpi
 	return false
 }
 
-// onlyDaemons reports whether all nodes run launch daemons of a launch that is old enough, and nothing else. Several launches one
+// runOnlyDaemons reports whether all nodes run launch daemons of a launch that is old enough, and nothing else. Several launches one
 // after the other are each young.
-func onlyDaemons(nodes []mpi.Host, pods map[string]mpi.Progress) bool {
+func runOnlyDaemons(nodes []mpi.Host, pods map[string]mpi.Progress) bool {
 	for _, node := range nodes {
-		p := pods[hosts.Label(node.Name)]
+		p := pods[hosts.FirstLabel(node.Name)]
 		if p.LaunchAge == nil || *p.LaunchAge < youngLaunch.Seconds() || p.Daemons == 0 || p.Daemons != p.Processes {
 			return false
 		}

@@ -44,7 +44,7 @@ func TestDaemonsWithoutRanks(t *testing.T) {
 			var launch daemonsWithoutRanks
 			var got bool
 			for _, l := range c.looks {
-				got = launch.observe(begin.Add(l.after), l.launching, nodes, map[string]mpi.Progress{"demo-node-0-0": alone(3600), "demo-node-0-1": l.second})
+				got = launch.observePods(begin.Add(l.after), l.launching, nodes, map[string]mpi.Progress{"demo-node-0-0": alone(3600), "demo-node-0-1": l.second})
 			}
 			if got != c.want {
 				t.Errorf("%s: %v", c.reason, got)
@@ -53,7 +53,7 @@ func TestDaemonsWithoutRanks(t *testing.T) {
 	}
 	var launch daemonsWithoutRanks
 	for _, after := range []time.Duration{0, time.Hour} {
-		if launch.observe(begin.Add(after), true, nil, nil) {
+		if launch.observePods(begin.Add(after), true, nil, nil) {
 			t.Error("a job without nodes has no daemon to wait for")
 		}
 	}

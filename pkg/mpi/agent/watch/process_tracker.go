@@ -18,9 +18,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
-// Tracker watches the processes of the job in one pod: all descendants of the agent that do not execute the agent's own
+// ProcessTracker watches the processes of the job in one pod: all descendants of the agent that do not execute the agent's own
 // program. Remote shells are left out, because they write a sign of life every other second.
-type Tracker struct {
+type ProcessTracker struct {
 	root fs.FS
 	// agent is the agent's process, program its file.
 	agent   int
@@ -37,12 +37,12 @@ type Tracker struct {
 	rankAt   time.Time
 }
 
-// NewTracker returns a tracker of this pod.
-func NewTracker() *Tracker {
+// NewProcessTracker returns a tracker of this pod.
+func NewProcessTracker() *ProcessTracker {
 	program, _ := os.Executable() // unknown: the agent's own processes count too
 	root := os.DirFS("/proc")
-	return &Tracker{
-		root: root, agent: os.Getpid(), program: program, now: time.Now, Proxies: hydra.NewProxies(), container: proc.ContainerRank(root),
+	return &ProcessTracker{
+		root: root, agent: os.Getpid(), program: program, now: time.Now, Proxies: hydra.NewProxies(), container: proc.ContainerRankVariables(root),
 	}
 }
 
@@ -53,9 +53,9 @@ const (
 	young     = 10 * time.Second
 )
 
-// Started notes that a launch daemon runs, with which a launch begins or which is one more of it, and looks for the first rank
+// NoteDaemonStart notes that a launch daemon runs, with which a launch begins or which is one more of it, and looks for the first rank
 // until there is one or the context ends.
-func (t *Tracker) Started(ctx context.Context, begins bool) {
+func (t *ProcessTracker) NoteDaemonStart(ctx context.Context, begins bool) {
 	t.mu.Lock()
 	if t.daemonAt.IsZero() {
 		t.daemonAt = t.now()
@@ -66,14 +66,14 @@ func (t *Tracker) Started(ctx context.Context, begins bool) {
 	found := !t.rankAt.IsZero()
 	t.mu.Unlock()
 	if !found {
-		go t.LookForRank(ctx)
+		go t.AwaitFirstRank(ctx)
 	}
 }
 
-// LookForRank looks for the first rank until there is one or the context ends.
-func (t *Tracker) LookForRank(ctx context.Context) {
+// AwaitFirstRank looks for the first rank until there is one or the context ends.
+func (t *ProcessTracker) AwaitFirstRank(ctx context.Context) {
 	for start := t.now(); ; {
-		if t.seesRank() {
+		if t.hasSeenRank() {
 			return
 		}
 		wait := closeLook
@@ -86,10 +86,10 @@ func (t *Tracker) LookForRank(ctx context.Context) {
 	}
 }
 
-// seesRank reports whether a rank has been seen, now or before.
-func (t *Tracker) seesRank() bool {
+// hasSeenRank reports whether a rank has been seen, now or before.
+func (t *ProcessTracker) hasSeenRank() bool {
 	found := slices.ContainsFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
-		_, rank := proc.Rank(t.root, p.PID, t.container)
+		_, rank := proc.RankOfProcess(t.root, p.PID, t.container)
 		return rank
 	})
 	t.mu.Lock()
@@ -101,49 +101,49 @@ func (t *Tracker) seesRank() bool {
 }
 
 // Progress answers a ProgressRequest.
-func (t *Tracker) Progress(request mpi.ProgressRequest) mpi.Progress {
+func (t *ProcessTracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 	var result mpi.Progress
 	for _, p := range t.processes() {
 		result.Processes++
-		if program.StartsDaemons(p.Name) || program.IsShell(p.Name) {
+		if program.IsLaunchHelperName(p.Name) || program.IsShellName(p.Name) {
 			result.Daemons++
 		}
-		result.WrittenBytes += proc.Written(t.root, p.PID)
+		result.WrittenBytes += proc.WrittenBytes(t.root, p.PID)
 		result.CPUSeconds += p.CPU.Seconds()
 		if request.Evidence {
-			result.Evidence = append(result.Evidence, t.stuck(p))
+			result.Evidence = append(result.Evidence, t.describeProcess(p))
 		}
 	}
 	t.mu.Lock()
-	result.DaemonAge, result.LaunchAge, result.RankAge = t.age(t.daemonAt), t.age(t.launchAt), t.age(t.rankAt)
+	result.DaemonAge, result.LaunchAge, result.RankAge = t.secondsSince(t.daemonAt), t.secondsSince(t.launchAt), t.secondsSince(t.rankAt)
 	t.mu.Unlock()
 	if request.Stranded {
 		result.Stranded = t.Proxies.StrandedProxies(t.root, t.now())
 	}
-	result.Evidence = mostTelling(result.Evidence)
-	result.Unanswered = unanswered(proc.ConnectAttempts(t.root))
+	result.Evidence = mostTellingProcesses(result.Evidence)
+	result.Unanswered = mostRetried(proc.ConnectAttempts(t.root))
 	return result
 }
 
 // LaunchAge is how many seconds ago the newest launch began, nil for none.
-func (t *Tracker) LaunchAge() *float64 {
+func (t *ProcessTracker) LaunchAge() *float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.age(t.launchAt)
+	return t.secondsSince(t.launchAt)
 }
 
-// Launching reports whether an MPI launcher of this pod waits for its ranks.
-func (t *Tracker) Launching() bool {
-	return slices.ContainsFunc(t.processes(), func(p proc.Process) bool { return program.IsStarter(p.Name) })
+// HasWaitingLauncher reports whether an MPI launcher of this pod waits for its ranks.
+func (t *ProcessTracker) HasWaitingLauncher() bool {
+	return slices.ContainsFunc(t.processes(), func(p proc.Process) bool { return program.IsMPILauncherName(p.Name) })
 }
 
-func (t *Tracker) processes() []proc.Process {
+func (t *ProcessTracker) processes() []proc.Process {
 	return slices.DeleteFunc(proc.Descendants(t.root, t.agent), func(p proc.Process) bool {
-		return t.program != "" && proc.Program(t.root, p.PID) == t.program
+		return t.program != "" && proc.ExecutablePath(t.root, p.PID) == t.program
 	})
 }
 
-func (t *Tracker) age(at time.Time) *float64 {
+func (t *ProcessTracker) secondsSince(at time.Time) *float64 {
 	if at.IsZero() {
 		return nil
 	}
@@ -151,28 +151,28 @@ func (t *Tracker) age(at time.Time) *float64 {
 	return &age
 }
 
-func (t *Tracker) stuck(p proc.Process) mpi.Stuck {
-	rank, found := proc.Rank(t.root, p.PID, t.container)
+func (t *ProcessTracker) describeProcess(p proc.Process) mpi.StuckProcess {
+	rank, found := proc.RankOfProcess(t.root, p.PID, t.container)
 	if !found {
 		rank = -1
 	}
-	wait := proc.WaitOf(t.root, p.PID)
-	return mpi.Stuck{
+	wait := proc.KernelWaitOf(t.root, p.PID)
+	return mpi.StuckProcess{
 		Rank: rank, PID: p.PID, Name: p.Name, State: proc.StateName(p.State), Wait: wait.Function, Call: wait.Call, Stack: wait.Stack,
 	}
 }
 
-// mostTelling sorts evidence and cuts it: ranks first, by number and then by process, so that a rank stands before its
+// mostTellingProcesses sorts evidence and cuts it: ranks first, by number and then by process, so that a rank stands before its
 // own children.
-func mostTelling(evidence []mpi.Stuck) []mpi.Stuck {
-	slices.SortFunc(evidence, func(a, b mpi.Stuck) int {
+func mostTellingProcesses(evidence []mpi.StuckProcess) []mpi.StuckProcess {
+	slices.SortFunc(evidence, func(a, b mpi.StuckProcess) int {
 		return cmp.Or(cmp.Compare(uint(a.Rank), uint(b.Rank)), cmp.Compare(a.PID, b.PID)) // -1 is the largest
 	})
 	return evidence[:min(len(evidence), mpi.MaxEvidence)]
 }
 
-// Answer is the subsystem.
-func (t *Tracker) Answer(_ context.Context, request []byte) (any, error) {
+// AnswerProgress is the subsystem.
+func (t *ProcessTracker) AnswerProgress(_ context.Context, request []byte) (any, error) {
 	asked, err := decodeProgressRequest(request)
 	if err != nil {
 		return nil, err

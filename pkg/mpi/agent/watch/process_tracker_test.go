@@ -19,35 +19,35 @@ func TestTrackerLeavesTheAgentsOwnProcessesOut(t *testing.T) {
 	link := func(target string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(target), Mode: os.ModeSymlink}
 	}
-	watch := &Tracker{agent: 1, program: "/opt/mpi-agent", now: time.Now, root: fstest.MapFS{
+	watch := &ProcessTracker{agent: 1, program: "/opt/mpi-agent", now: time.Now, root: fstest.MapFS{
 		"1/stat": stat("1", "0"), "2/stat": stat("2", "1"), "3/stat": stat("3", "2"), "4/stat": stat("4", "2"),
 		"3/exe": link("/opt/mpi-agent"), "2/exe": link("/usr/bin/orted"),
 		"2/io": {Data: []byte("wchar: 5\n")}, "3/io": {Data: []byte("wchar: 1000\n")},
 		"4/environ": {Data: []byte("PMIX_RANK=4\x00")},
 	}}
-	want := mpi.Progress{Processes: 2, WrittenBytes: 5, CPUSeconds: 2, Evidence: []mpi.Stuck{
+	want := mpi.Progress{Processes: 2, WrittenBytes: 5, CPUSeconds: 2, Evidence: []mpi.StuckProcess{
 		{Rank: 4, PID: 4, Name: "x", State: "sleeping"}, {Rank: -1, PID: 2, Name: "x", State: "sleeping"},
 	}}
 	if diff := cmp.Diff(want, watch.Progress(mpi.ProgressRequest{Evidence: true})); diff != "" {
 		t.Error(diff)
 	}
-	if !watch.seesRank() {
+	if !watch.hasSeenRank() {
 		t.Error("no rank seen")
 	}
-	watch.Started(context.Background(), true)
+	watch.NoteDaemonStart(context.Background(), true)
 	if got := watch.Progress(mpi.ProgressRequest{}); got.RankAge == nil || got.DaemonAge == nil || got.LaunchAge == nil || got.Evidence != nil {
 		t.Errorf("%+v", got)
 	}
-	if _, err := watch.Answer(context.Background(), []byte("{")); err == nil {
+	if _, err := watch.AnswerProgress(context.Background(), []byte("{")); err == nil {
 		t.Error("answered nonsense")
 	}
 }
 
 func TestTrackerKnowsWhenTheNewestLaunchBegan(t *testing.T) {
 	now := time.Unix(100, 0)
-	watch := &Tracker{agent: 1, root: fstest.MapFS{}, now: func() time.Time { return now }, rankAt: now}
+	watch := &ProcessTracker{agent: 1, root: fstest.MapFS{}, now: func() time.Time { return now }, rankAt: now}
 	for _, begins := range []bool{true, false, true, false} { // two launches of two daemons
-		watch.Started(t.Context(), begins)
+		watch.NoteDaemonStart(t.Context(), begins)
 		now = now.Add(time.Minute)
 	}
 	if got := watch.Progress(mpi.ProgressRequest{}); *got.DaemonAge != 240 || *got.LaunchAge != 120 {
@@ -57,10 +57,10 @@ func TestTrackerKnowsWhenTheNewestLaunchBegan(t *testing.T) {
 
 func TestTrackerKnowsLaunchersThatWait(t *testing.T) {
 	for name, want := range map[string]bool{"mpirun": true, "mpiexec.hydra": true, "prterun": true, "prun": true, "prte": false, "bash": false, "python3": false} {
-		watch := &Tracker{agent: 1, now: time.Now, root: fstest.MapFS{
+		watch := &ProcessTracker{agent: 1, now: time.Now, root: fstest.MapFS{
 			"2/stat": {Data: []byte("2 (" + name + ") S 1 1 1 0 -1 1 1 1 0 0 100 0 0 0 20 0 1 0 1 0 0")},
 		}}
-		if got := watch.Launching(); got != want {
+		if got := watch.HasWaitingLauncher(); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

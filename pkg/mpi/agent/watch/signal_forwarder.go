@@ -42,17 +42,17 @@ func NewSignalForwarder(signal syscall.Signal, started func(pid int) bool) *Sign
 	}
 }
 
-// SignalNew asks those that were not asked before, reports whether anything runs that is worth a wait, and returns what runs. A launch is
+// SignalNewPrograms asks those that were not asked before, reports whether anything runs that is worth a wait, and returns what runs. A launch is
 // worth one: mpirun ends all ranks when it loses a daemon, also one whose own ranks have ended. What a program starts that was asked is
 // part of its answer, as a copy of a checkpoint is. Nobody waits for what has lost its launch, or whoever started it: ranks that
 // were killed with their daemon may be frozen.
-func (a *SignalForwarder) SignalNew() (busy bool, processes []proc.Process) {
-	processes = proc.Alive(proc.Descendants(a.root, a.agent))
+func (a *SignalForwarder) SignalNewPrograms() (busy bool, processes []proc.Process) {
+	processes = proc.LiveProcesses(proc.Descendants(a.root, a.agent))
 	tree, before := proc.TreeOf(processes), maps.Clone(a.asked)
 	busy = slices.ContainsFunc(processes, program.IsLaunchProcess)
-	for _, p := range a.programs(processes, tree) {
-		busy = busy || a.started(tree.Topmost(p))
-		if before[p.PID] || tree.Below(p, func(up proc.Process) bool { return before[up.PID] }) {
+	for _, p := range a.programsToSignal(processes, tree) {
+		busy = busy || a.started(tree.TopmostAncestor(p))
+		if before[p.PID] || tree.HasAncestor(p, func(up proc.Process) bool { return before[up.PID] }) {
 			continue
 		}
 		a.asked[p.PID] = true
@@ -61,9 +61,9 @@ func (a *SignalForwarder) SignalNew() (busy bool, processes []proc.Process) {
 	return busy, processes
 }
 
-// programs returns the processes that are to be asked. Where a child of the agent has a launch below it, those are what the launch
+// programsToSignal returns the processes that are to be asked. Where a child of the agent has a launch below it, those are what the launch
 // has started, and whoever waits for it and has a handler; otherwise all.
-func (a *SignalForwarder) programs(processes []proc.Process, tree proc.Tree) []proc.Process {
+func (a *SignalForwarder) programsToSignal(processes []proc.Process, tree proc.Tree) []proc.Process {
 	launches := map[int]bool{} // a launch and all above it
 	for _, p := range processes {
 		for up, known := p, program.IsLaunchProcess(p); known; up, known = tree[up.Parent] {
@@ -75,21 +75,21 @@ func (a *SignalForwarder) programs(processes []proc.Process, tree proc.Tree) []p
 		switch {
 		case program.IsLaunchProcess(p):
 		case launches[p.PID]: // it waits for a launch
-			if proc.Catches(a.root, p.PID, a.signal) {
+			if proc.HandlesSignal(a.root, p.PID, a.signal) {
 				found = append(found, p)
 			}
-		case a.ofHandler(p, tree): // whoever handles the signal knows what it does with those that it started
-		case tree.Below(p, program.IsLaunchProcess), !launches[tree.Topmost(p)]:
+		case a.hasHandlingAncestor(p, tree): // whoever handles the signal knows what it does with those that it started
+		case tree.HasAncestor(p, program.IsLaunchProcess), !launches[tree.TopmostAncestor(p)]:
 			found = append(found, p)
 		}
 	}
 	return found
 }
 
-// ofHandler reports whether a program that handles the signal has started a process: data loaders that die of their own would end it in the
+// hasHandlingAncestor reports whether a program that handles the signal has started a process: data loaders that die of their own would end it in the
 // middle of its work.
-func (a *SignalForwarder) ofHandler(p proc.Process, tree proc.Tree) bool {
-	return tree.Below(p, func(up proc.Process) bool {
-		return !program.IsLaunchProcess(up) && proc.Catches(a.root, up.PID, a.signal)
+func (a *SignalForwarder) hasHandlingAncestor(p proc.Process, tree proc.Tree) bool {
+	return tree.HasAncestor(p, func(up proc.Process) bool {
+		return !program.IsLaunchProcess(up) && proc.HandlesSignal(a.root, up.PID, a.signal)
 	})
 }

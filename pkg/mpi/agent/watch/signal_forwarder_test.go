@@ -64,7 +64,7 @@ func TestWhoIsAskedToEnd(t *testing.T) {
 				asked = append(asked, pid)
 			}}
 			for range 2 { // each once
-				if busy, processes := ask.SignalNew(); busy != c.busy || slices.ContainsFunc(processes, program.IsLauncher) != c.launching {
+				if busy, processes := ask.SignalNewPrograms(); busy != c.busy || slices.ContainsFunc(processes, program.IsLauncher) != c.launching {
 					t.Errorf("%s: busy %v, launching %v", c.reason, busy, !c.launching)
 				}
 			}
@@ -83,7 +83,7 @@ func TestTheAnswerOfAProgramIsLeftAlone(t *testing.T) {
 	busy := false
 	for _, table := range []processTable{{{2, 1, "python", true}}, {{2, 1, "python", true}, {3, 2, "cp", false}}} {
 		ask.root = table.files()
-		busy, _ = ask.SignalNew()
+		busy, _ = ask.SignalNewPrograms()
 	}
 	if diff := cmp.Diff([]int{2}, asked); diff != "" || !busy {
 		t.Errorf("busy %v, %s", busy, diff)
@@ -96,7 +96,7 @@ func TestAScriptIsAskedAfterItsLaunch(t *testing.T) {
 	ask := SignalForwarder{agent: 1, signal: syscall.SIGTERM, asked: map[int]bool{}, started: func(pid int) bool { return pid < 90 }, send: func(pid int, _ syscall.Signal) { asked = append(asked, pid) }}
 	for _, table := range []processTable{{{2, 1, "bash", false}, {3, 2, "mpirun", true}}, {{2, 1, "bash", false}}} {
 		ask.root = table.files()
-		ask.SignalNew()
+		ask.SignalNewPrograms()
 	}
 	if diff := cmp.Diff([]int{2}, asked); diff != "" {
 		t.Error(diff)

@@ -15,7 +15,7 @@ type StallLogger struct {
 	// Blocked is the connection that nobody answered at the last look, nil for none.
 	Blocked *verdict.BlockedConnection
 
-	calls                  unansweredCalls
+	calls                  unansweredConnections
 	alone                  daemonsWithoutRanks
 	toldBlocked, toldAlone bool
 }
@@ -43,13 +43,13 @@ func PollInterval(timings mpi.LaunchTimings, age time.Duration) time.Duration {
 // Observe takes in what the pods do. Works reports whether a rank has run, launching whether an MPI launcher waits.
 func (l *StallLogger) Observe(now time.Time, table mpi.HostTable, nodes []mpi.Host, pods map[string]mpi.Progress, works, launching bool) {
 	if l.calls == nil {
-		l.calls = unansweredCalls{}
+		l.calls = unansweredConnections{}
 	}
-	l.log(l.calls.observe(now, table, pods, works), l.alone.observe(now, !works && launching, nodes, pods), len(nodes))
+	l.logFindings(l.calls.observePods(now, table, pods, works), l.alone.observePods(now, !works && launching, nodes, pods), len(nodes))
 }
 
-// log takes in what a look found, and tells what is new.
-func (l *StallLogger) log(blocked *verdict.BlockedConnection, alone bool, nodes int) {
+// logFindings takes in what a look found, and tells what is new.
+func (l *StallLogger) logFindings(blocked *verdict.BlockedConnection, alone bool, nodes int) {
 	const goesOn = "the job goes on, and may wait forever: "
 	if l.Blocked = blocked; blocked != nil && !l.toldBlocked {
 		l.toldBlocked = true

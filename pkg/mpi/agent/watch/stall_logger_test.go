@@ -15,8 +15,8 @@ func TestStallsAreToldOnce(t *testing.T) {
 	blocked := &verdict.BlockedConnection{From: mpi.HostAddress{Name: "demo-node-0-1.demo"}}
 	var told strings.Builder
 	l := StallLogger{Log: log.New(&told, "", 0)}
-	l.log(blocked, true, 2)
-	l.log(blocked, true, 2)
+	l.logFindings(blocked, true, 2)
+	l.logFindings(blocked, true, 2)
 	lines := strings.Split(strings.TrimSpace(told.String()), "\n")
 	if len(lines) != 2 || lines[0] != "the job goes on, and may wait forever: "+blocked.String() ||
 		!strings.HasPrefix(lines[1], "the job goes on, and may wait forever: no rank started within 1m0s although the launch daemons run on all 2 nodes") {
@@ -25,7 +25,7 @@ func TestStallsAreToldOnce(t *testing.T) {
 	if l.Blocked != blocked {
 		t.Error("nobody has answered")
 	}
-	if l.log(nil, false, 2); l.Blocked != nil {
+	if l.logFindings(nil, false, 2); l.Blocked != nil {
 		t.Error("it was answered meanwhile")
 	}
 }

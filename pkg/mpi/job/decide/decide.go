@@ -43,7 +43,7 @@ type Decision struct {
 	// RequeueAfter is when to look again although nothing happened; 0 is never.
 	RequeueAfter time.Duration
 	// End is how the job ends, once all of the decision is done, or nil.
-	End *phase.End
+	End *phase.JobEnd
 	// keys are to go should the API server refuse for good what is to be written.
 	keys []observe.Deletion
 }
@@ -55,11 +55,11 @@ func Decide(f *phase.Facts, random io.Reader) (Decision, error) {
 	case state.Phase == "":
 		return Decision{Foreign: state.Foreign}, nil
 	case f.Beside:
-		return accompany(f, state), nil
-	case job.Finished(f.TrainJob):
-		return sweep(f), nil
+		return decideBesideTrainer(f, state), nil
+	case job.IsFinished(f.TrainJob):
+		return deleteLingeringJobSet(f), nil
 	case state.End != nil:
-		return Decision{Ours: true, Delete: f.Keys(), End: state.End}, nil
+		return Decision{Ours: true, Delete: f.KeySecrets(), End: state.End}, nil
 	case state.Waiting != nil && state.Waiting.Reason == job.ReasonWaitingForDeletion:
 		return Decision{Ours: true, Delete: state.Leftovers, RequeueAfter: leftoversGone}, nil
 	case state.Held:
@@ -68,46 +68,46 @@ func Decide(f *phase.Facts, random io.Reader) (Decision, error) {
 		// A restart is told first. The JobSet goes in the next pass, so that none is forgotten.
 		return Decision{Ours: true}, nil
 	case state.Job != nil:
-		return start(f, *state.Job, random)
+		return startJob(f, *state.Job, random)
 	case state.Unexplained:
 		return Decision{Ours: true, RequeueAfter: phase.CauseRecheck}, nil
 	case f.JobSetToDelete():
-		return recreate(f), nil
+		return recreateJobSet(f), nil
 	}
-	return follow(f), nil
+	return followJob(f), nil
 }
 
-// start creates what the job consists of, after what an earlier job of the same name left is gone.
-func start(f *phase.Facts, made job.Job, random io.Reader) (Decision, error) {
-	outdated := outdated(f.Observed)
-	remains := f.Without(outdated)
-	create, err := missing(remains, made, random)
+// startJob creates what the job consists of, after what an earlier job of the same name left is gone.
+func startJob(f *phase.Facts, made job.Job, random io.Reader) (Decision, error) {
+	outdated := outdatedChildren(f.Observed)
+	remains := f.WithoutChildren(outdated)
+	create, err := missingObjects(remains, made, random)
 	return Decision{
 		Ours:         true,
-		Delete:       append(f.Claimed(job.Stale), outdated...),
+		Delete:       append(f.ChildrenWithClaim(job.Stale), outdated...),
 		Create:       create,
-		keys:         remains.Keys(),
+		keys:         remains.KeySecrets(),
 		RequeueAfter: f.FirstCheck(),
 	}, err
 }
 
-// follow watches a job that has been started.
-func follow(f *phase.Facts) Decision {
-	decision := Decision{Ours: true, keys: f.Keys(), Create: guardedAgain(f), RequeueAfter: f.NextCheck()}
+// followJob watches a job that has been started.
+func followJob(f *phase.Facts) Decision {
+	decision := Decision{Ours: true, keys: f.KeySecrets(), Create: missingPolicies(f), RequeueAfter: f.NextCheck()}
 	if !f.SuspensionPending() {
-		decision.Update = rescheduled(f)
+		decision.Update = rescheduledJobSet(f)
 	}
-	if !job.IsSuspended(f.JobSet) && job.WithAgent(f.JobSet) {
+	if !job.IsSuspended(f.JobSet) && job.HasAgent(f.JobSet) {
 		decision.HostTable = hostTablePushOf(f)
 	}
 	return decision
 }
 
-// sweep deletes the JobSet of a job that is over although its JobSet is not, and will not be in a moment. It goes after the status has told the end, never
+// deleteLingeringJobSet deletes the JobSet of a job that is over although its JobSet is not, and will not be in a moment. It goes after the status has told the end, never
 // before: a job without a JobSet and without an end would be started again.
-func sweep(f *phase.Facts) Decision {
-	decision := Decision{Ours: f.Owns(), Finished: true}
-	if !f.JobSetOutlives() || f.JobSet.Labels[mpi.TrainJobLabel] == "" {
+func deleteLingeringJobSet(f *phase.Facts) Decision {
+	decision := Decision{Ours: f.OwnsJobSet(), Finished: true}
+	if !f.JobSetOutlivesJob() || f.JobSet.Labels[mpi.TrainJobLabel] == "" {
 		return decision
 	}
 	if decision.RequeueAfter = f.UntilJobSetEnds(); decision.RequeueAfter == 0 {
@@ -116,8 +116,8 @@ func sweep(f *phase.Facts) Decision {
 	return decision
 }
 
-// rescheduled returns the JobSet to write, or nil. A job that runs as it should needs no runtime, which may be gone.
-func rescheduled(f *phase.Facts) *jobset.JobSet {
+// rescheduledJobSet returns the JobSet to write, or nil. A job that runs as it should needs no runtime, which may be gone.
+func rescheduledJobSet(f *phase.Facts) *jobset.JobSet {
 	wanted := f.SuspendWanted()
 	if !job.IsSuspended(f.JobSet) && !wanted {
 		return nil
@@ -126,7 +126,7 @@ func rescheduled(f *phase.Facts) *jobset.JobSet {
 	updated.Spec.Suspend = ptr.To(wanted)
 	if f.Runtime != nil {
 		if made, err := job.Resolve(f.TrainJob, *f.Runtime); err == nil {
-			updated = desired.Rescheduled(made, f.JobSet)
+			updated = desired.RescheduledJobSet(made, f.JobSet)
 		}
 	}
 	if apiequality.Semantic.DeepEqual(updated, f.JobSet) {
@@ -135,14 +135,14 @@ func rescheduled(f *phase.Facts) *jobset.JobSet {
 	return updated
 }
 
-// missing returns what the job needs and does not have yet, the JobSet last.
-func missing(o observe.Observed, made job.Job, random io.Reader) ([]job.Object, error) {
+// missingObjects returns what the job needs and does not have yet, the JobSet last.
+func missingObjects(o observe.Observed, made job.Job, random io.Reader) ([]job.Object, error) {
 	objects := []job.Object{desired.HostfileConfigMap(made), desired.NetworkPolicy(made, o.ControllerNamespace)}
 	if group := desired.PodGroup(made); group != nil {
 		objects = append(objects, group)
 	}
-	objects = slices.DeleteFunc(objects, o.HasOwn)
-	if !o.HasKey() {
+	objects = slices.DeleteFunc(objects, o.HasOwnObject)
+	if !o.HasKeySecret() {
 		key, err := desired.SSHAuthSecret(made, random)
 		if err != nil {
 			return nil, err
@@ -152,31 +152,31 @@ func missing(o observe.Observed, made job.Job, random io.Reader) ([]job.Object, 
 	return append(objects, desired.JobSet(made)), nil
 }
 
-// outdated returns what was made for a job that was never started, from another runtime than that of today or by somebody else:
+// outdatedChildren returns what was made for a job that was never started, from another runtime than that of today or by somebody else:
 // all of it, where the hostfile's ConfigMap or the key says so.
-func outdated(o observe.Observed) []observe.Deletion {
+func outdatedChildren(o observe.Observed) []observe.Deletion {
 	today := job.Digest(o.Runtime.Snapshot())
 	other := func(child metav1.PartialObjectMetadata) bool {
 		ours := job.ClaimOf(o.TrainJob, &child) == job.Own
 		return ours && (child.Kind == "ConfigMap" && o.Hostfile != today || child.Kind == job.KindOfSecret().Kind && o.RecordedDigest() != today)
 	}
-	if o.WasMade() || !slices.ContainsFunc(o.Children, other) {
+	if o.WasJobSetMade() || !slices.ContainsFunc(o.Children, other) {
 		return nil
 	}
-	return o.Claimed(job.Own)
+	return o.ChildrenWithClaim(job.Own)
 }
 
-// recreate deletes a JobSet that is to be made again, once the status tells of it: one that is gone otherwise was deleted by somebody.
-func recreate(f *phase.Facts) Decision {
+// recreateJobSet deletes a JobSet that is to be made again, once the status tells of it: one that is gone otherwise was deleted by somebody.
+func recreateJobSet(f *phase.Facts) Decision {
 	if !f.MayRecreate() {
 		return Decision{Ours: true, RequeueAfter: phase.CauseRecheck}
 	}
 	return Decision{Ours: true, Delete: []observe.Deletion{observe.DeletionOf(job.KindOfJobSet(), f.JobSet)}, RequeueAfter: leftoversGone}
 }
 
-// guardedAgain returns the policy of a started job that has lost it: its pods cannot reach each other without, where the tenant's
+// missingPolicies returns the policy of a started job that has lost it: its pods cannot reach each other without, where the tenant's
 // own policies deny.
-func guardedAgain(f *phase.Facts) []job.Object {
+func missingPolicies(f *phase.Facts) []job.Object {
 	if !f.PolicyGone {
 		return nil
 	}
@@ -185,24 +185,24 @@ func guardedAgain(f *phase.Facts) []job.Object {
 	return []job.Object{desired.NetworkPolicy(made, f.ControllerNamespace)}
 }
 
-// tooLarge reports whether an object is larger than the API server takes (3 MiB), or than etcd does (1.5 MiB), whose error the API server
+// isTooLarge reports whether an object is larger than the API server takes (3 MiB), or than etcd does (1.5 MiB), whose error the API server
 // passes on as one of its own.
-func tooLarge(err error) bool {
+func isTooLarge(err error) bool {
 	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
-// Refused returns the decision that ends the job, if what the API server said to the objects of this one is final, or nil.
+// EndIfRefused returns the decision that ends the job, if what the API server said to the objects of this one is final, or nil.
 // Errors that pass, a quota and what a policy forbids are tried again: somebody may change those.
-func (d Decision) Refused(applied error) *Decision {
+func (d Decision) EndIfRefused(applied error) *Decision {
 	message := "the API server does not take an object of the job: "
 	switch {
-	case tooLarge(applied):
+	case isTooLarge(applied):
 		message += "variables, command and arguments, which launcher and nodes have a copy of each, are larger than it stores: put what is large into a ConfigMap or a volume: "
 	case !apierrors.IsInvalid(applied) && !apierrors.IsBadRequest(applied):
 		return nil
 	}
 	message += applied.Error()
-	final := Decision{Ours: true, Delete: slices.Clone(d.keys), End: &phase.End{Cause: diagnose.Cause{Reason: diagnose.InvalidObject, Message: message}}}
+	final := Decision{Ours: true, Delete: slices.Clone(d.keys), End: &phase.JobEnd{Cause: diagnose.Cause{Reason: diagnose.InvalidObject, Message: message}}}
 	for _, object := range d.Create {
 		if key, ok := object.(*corev1.Secret); ok && key.UID != "" {
 			final.Delete = append(final.Delete, observe.Deletion{TypeMeta: job.KindOfSecret(), Name: key.Name, UID: key.UID})

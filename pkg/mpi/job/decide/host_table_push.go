@@ -21,18 +21,18 @@ type HostTablePush struct {
 
 // hostTablePushOf returns what to tell the launcher, or nil.
 func hostTablePushOf(f *phase.Facts) *HostTablePush {
-	found := addressesOf(f.TrainJob.Name, f.Current, f.Want)
+	found := hostTableOf(f.TrainJob.Name, f.Current, f.Want)
 	if found != nil {
 		found.TrainJob = f.TrainJob.UID
-		found.Table.Up = f.NodesUp() && f.Age(observe.FactUp, f.JobSet.UID) >= phase.NodesUpAfter
+		found.Table.Up = f.AreNodesUp() && f.FactAge(observe.FactUp, f.JobSet.UID) >= phase.NodesUpAfter
 	}
 	return found
 }
 
-// addressesOf returns nil until every pod has an address, and again once the launcher is over.
-func addressesOf(trainJob string, pods []*corev1.Pod, want int) *HostTablePush {
+// hostTableOf returns nil until every pod has an address, and again once the launcher is over.
+func hostTableOf(trainJob string, pods []*corev1.Pod, want int) *HostTablePush {
 	launcher := observe.LauncherOf(pods)
-	if launcher == nil || observe.Terminal(launcher) || len(pods) != want {
+	if launcher == nil || observe.IsTerminal(launcher) || len(pods) != want {
 		return nil
 	}
 	result := &HostTablePush{Launcher: launcher.UID}

@@ -16,7 +16,7 @@ func HostfileConfigMap(j job.Job) *corev1.ConfigMap {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: objectMeta(j, mpi.HostfileConfigMapName(j.Name)),
 		Data: map[string]string{
-			mpi.HostfileKey: mpi.FormatHostfile(mpi.ORTE, mpi.Hostfile(j.Name, j.World)),
+			mpi.HostfileKey: mpi.FormatHostfile(mpi.ORTE, mpi.HostsOf(j.Name, j.World)),
 			job.SnapshotKey: j.Runtime.Snapshot(),
 		},
 	}

@@ -24,21 +24,21 @@ const fileMode int32 = 0o440
 func JobSet(j job.Job) *jobset.JobSet {
 	spec := j.Template.Spec.DeepCopy()
 	spec.Suspend = ptr.To(j.Suspended)
-	wireLauncher(j, job.ReplicatedJob(*spec, mpi.LauncherJob))
-	wireNodes(j, job.ReplicatedJob(*spec, mpi.NodeJob))
+	wireLauncherJob(j, job.ReplicatedJob(*spec, mpi.LauncherJob))
+	wireNodeJob(j, job.ReplicatedJob(*spec, mpi.NodeJob))
 	for i := range spec.ReplicatedJobs {
-		label(j, &spec.ReplicatedJobs[i])
-		gang(j, &spec.ReplicatedJobs[i])
+		setTrainJobLabels(j, &spec.ReplicatedJobs[i])
+		joinPodGroup(j, &spec.ReplicatedJobs[i])
 	}
 	if spec.Network != nil {
 		// The hostfile says `<host>.<name of the job>`, which is JobSet's default.
 		spec.Network.Subdomain = ""
 	}
 	meta := objectMeta(j, j.Name)
-	meta.Labels = job.Merged(j.Template.Labels, meta.Labels)
+	meta.Labels = job.MergeMaps(j.Template.Labels, meta.Labels)
 	meta.Annotations = maps.Clone(j.Template.Annotations)
 	if j.Attempt > 0 {
-		meta.Annotations = job.Merged(meta.Annotations, map[string]string{job.AttemptAnnotation: strconv.Itoa(j.Attempt)})
+		meta.Annotations = job.MergeMaps(meta.Annotations, map[string]string{job.AttemptAnnotation: strconv.Itoa(j.Attempt)})
 	}
 	return &jobset.JobSet{
 		TypeMeta:   job.KindOfJobSet(),
@@ -47,20 +47,20 @@ func JobSet(j job.Job) *jobset.JobSet {
 	}
 }
 
-func wireLauncher(j job.Job, rj *jobset.ReplicatedJob) {
-	count(rj, 1)
+func wireLauncherJob(j job.Job, rj *jobset.ReplicatedJob) {
+	setPodCount(rj, 1)
 	pod := &rj.Template.Spec.Template.Spec
 	container := job.MainContainer(pod)
-	wire(j, pod, container)
-	if !j.Runtime.Compiled() {
+	wirePod(j, pod, container)
+	if !j.Runtime.IsCompiled() {
 		for _, variable := range openSSHEnvironment(j) {
 			setVariable(container, variable)
 		}
 	}
 	if j.World.LauncherRunsRanks {
-		container.Resources = resources(j, container.Resources)
+		container.Resources = mergeResources(j, container.Resources)
 	}
-	command(j, container)
+	setCommand(j, container)
 	setVolume(pod, corev1.Volume{Name: mpi.HostfileVolume, VolumeSource: corev1.VolumeSource{
 		ConfigMap: &corev1.ConfigMapVolumeSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: mpi.HostfileConfigMapName(j.Name)},
@@ -70,17 +70,17 @@ func wireLauncher(j job.Job, rj *jobset.ReplicatedJob) {
 	setMount(container, corev1.VolumeMount{Name: mpi.HostfileVolume, MountPath: mpi.HostfileDir, ReadOnly: true})
 }
 
-func wireNodes(j job.Job, rj *jobset.ReplicatedJob) {
-	count(rj, j.World.NodePods())
+func wireNodeJob(j job.Job, rj *jobset.ReplicatedJob) {
+	setPodCount(rj, j.World.NodePods())
 	pod := &rj.Template.Spec.Template.Spec
 	container := job.MainContainer(pod)
-	wire(j, pod, container)
-	container.Resources = resources(j, container.Resources)
+	wirePod(j, pod, container)
+	container.Resources = mergeResources(j, container.Resources)
 }
 
-// wire gives every pod the same image, environment and key. Stock Trainer gives image and environment to the launcher
+// wirePod gives every pod the same image, environment and key. Stock Trainer gives image and environment to the launcher
 // only, and the ranks on the nodes then run something else (kubeflow/trainer#2825, #3427).
-func wire(j job.Job, pod *corev1.PodSpec, container *corev1.Container) {
+func wirePod(j job.Job, pod *corev1.PodSpec, container *corev1.Container) {
 	if j.Trainer.Image != nil {
 		container.Image = *j.Trainer.Image
 	}
@@ -88,8 +88,8 @@ func wire(j job.Job, pod *corev1.PodSpec, container *corev1.Container) {
 		setVariable(container, variable)
 	}
 	volume := sshAuthVolume(j)
-	if !j.Runtime.Compiled() {
-		openSSHModes(volume.Secret)
+	if !j.Runtime.IsCompiled() {
+		setOpenSSHModes(volume.Secret)
 	}
 	setVolume(pod, volume)
 	setMount(container, corev1.VolumeMount{Name: mpi.SSHAuthVolume, MountPath: j.SSHAuthMountPath, ReadOnly: true})
@@ -109,17 +109,17 @@ func sshAuthVolume(j job.Job) corev1.Volume {
 	}}
 }
 
-// command runs the user's command under the agent, which owns the verdict. Args alone go to the runtime's command, as
+// setCommand runs the user's command under the agent, which owns the verdict. Args alone go to the runtime's command, as
 // Kubernetes does it; a command drops the runtime's args.
-func command(j job.Job, container *corev1.Container) {
+func setCommand(j job.Job, container *corev1.Container) {
 	switch {
-	case j.Trainer.Command != nil && !j.Runtime.Compiled():
+	case j.Trainer.Command != nil && !j.Runtime.IsCompiled():
 		container.Command = j.Trainer.Command
 		// Upstream keeps the template's args behind a user's command; a user's command brings its own.
 		container.Args = j.Trainer.Args
 		return
 	case j.Trainer.Command != nil:
-		container.Command = append(wrapper(container.Command), j.Trainer.Command...)
+		container.Command = append(agentPrefix(container.Command), j.Trainer.Command...)
 		container.Args = j.Trainer.Args
 		return
 	}
@@ -128,8 +128,8 @@ func command(j job.Job, container *corev1.Container) {
 	}
 }
 
-// wrapper keeps the flags with which a runtime calls the agent: everything up to `--`.
-func wrapper(command []string) []string {
+// agentPrefix keeps the flags with which a runtime calls the agent: everything up to `--`.
+func agentPrefix(command []string) []string {
 	if len(command) > 0 && command[0] == mpi.AgentBin {
 		if end := slices.Index(command, "--"); end >= 0 {
 			return slices.Clone(command[:end+1])
@@ -138,53 +138,53 @@ func wrapper(command []string) []string {
 	return []string{mpi.AgentBin, "run", "--"}
 }
 
-// resources merges resourcesPerNode into those of the runtime, name by name. A limit alone is also the request. A request
+// mergeResources merges resourcesPerNode into those of the runtime, name by name. A limit alone is also the request. A request
 // alone is also the limit, or it might exceed the runtime's; except for CPU within the runtime's limit or where there is none, because a
 // tight CPU limit throttles ranks that wait for each other.
-func resources(j job.Job, base corev1.ResourceRequirements) corev1.ResourceRequirements {
+func mergeResources(j job.Job, base corev1.ResourceRequirements) corev1.ResourceRequirements {
 	asked := j.Trainer.ResourcesPerNode
 	if asked == nil {
 		return base
 	}
 	result := *base.DeepCopy()
-	result.Requests = Overlay(result.Requests, asked.Limits, asked.Requests)
+	result.Requests = OverlayResources(result.Requests, asked.Limits, asked.Requests)
 	capped := maps.Clone(asked.Requests)
 	if limit, limited := base.Limits[corev1.ResourceCPU]; !limited || limit.Cmp(capped[corev1.ResourceCPU]) >= 0 {
 		delete(capped, corev1.ResourceCPU)
 	}
-	result.Limits = Overlay(result.Limits, capped, asked.Limits)
+	result.Limits = OverlayResources(result.Limits, capped, asked.Limits)
 	if asked.Claims != nil {
 		result.Claims = asked.Claims
 	}
 	return result
 }
 
-func label(j job.Job, rj *jobset.ReplicatedJob) {
+func setTrainJobLabels(j job.Job, rj *jobset.ReplicatedJob) {
 	ours := map[string]string{mpi.TrainJobLabel: j.Name}
-	rj.Template.Labels = job.Merged(rj.Template.Labels, ours)
-	rj.Template.Spec.Template.Labels = job.Merged(rj.Template.Spec.Template.Labels, ours)
+	rj.Template.Labels = job.MergeMaps(rj.Template.Labels, ours)
+	rj.Template.Spec.Template.Labels = job.MergeMaps(rj.Template.Spec.Template.Labels, ours)
 }
 
-func count(rj *jobset.ReplicatedJob, pods int32) {
+func setPodCount(rj *jobset.ReplicatedJob, pods int32) {
 	rj.Replicas = 1
 	rj.Template.Spec.Parallelism = ptr.To(pods)
 	rj.Template.Spec.Completions = ptr.To(pods)
 }
 
 func setVariable(container *corev1.Container, variable corev1.EnvVar) {
-	container.Env = set(container.Env, variable, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
+	container.Env = replaceOrAppend(container.Env, variable, func(e corev1.EnvVar) bool { return e.Name == variable.Name })
 }
 
 func setVolume(pod *corev1.PodSpec, volume corev1.Volume) {
-	pod.Volumes = set(pod.Volumes, volume, func(v corev1.Volume) bool { return v.Name == volume.Name })
+	pod.Volumes = replaceOrAppend(pod.Volumes, volume, func(v corev1.Volume) bool { return v.Name == volume.Name })
 }
 
 func setMount(container *corev1.Container, mount corev1.VolumeMount) {
-	container.VolumeMounts = set(container.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.MountPath == mount.MountPath })
+	container.VolumeMounts = replaceOrAppend(container.VolumeMounts, mount, func(m corev1.VolumeMount) bool { return m.MountPath == mount.MountPath })
 }
 
-// set replaces the item that is the same, or adds one.
-func set[T any](list []T, item T, same func(T) bool) []T {
+// replaceOrAppend replaces the item that is the same, or adds one.
+func replaceOrAppend[T any](list []T, item T, same func(T) bool) []T {
 	if i := slices.IndexFunc(list, same); i >= 0 {
 		list[i] = item
 		return list
@@ -192,28 +192,28 @@ func set[T any](list []T, item T, same func(T) bool) []T {
 	return append(list, item)
 }
 
-// Rescheduled returns the existing JobSet with the suspension and the placement that the job asks for now. While a JobSet
+// RescheduledJobSet returns the existing JobSet with the suspension and the placement that the job asks for now. While a JobSet
 // is suspended, JobSet's webhook lets these fields of the pod templates change, and Kueue places jobs through them. Labels and
 // annotations of the JobSet may change too; none is taken away, because others may have put it there. A running JobSet is
 // suspended, but not changed in any other way.
-func Rescheduled(j job.Job, current *jobset.JobSet) *jobset.JobSet {
+func RescheduledJobSet(j job.Job, current *jobset.JobSet) *jobset.JobSet {
 	desired := JobSet(j)
 	result := current.DeepCopy()
 	result.Spec.Suspend = desired.Spec.Suspend
 	if !ptr.Deref(current.Spec.Suspend, false) {
 		return result
 	}
-	result.Labels = job.Merged(current.Labels, desired.Labels)
-	result.Annotations = job.Merged(current.Annotations, desired.Annotations)
+	result.Labels = job.MergeMaps(current.Labels, desired.Labels)
+	result.Annotations = job.MergeMaps(current.Annotations, desired.Annotations)
 	for i := range result.Spec.ReplicatedJobs {
 		if rj := job.ReplicatedJob(desired.Spec, result.Spec.ReplicatedJobs[i].Name); rj != nil {
-			reschedule(&result.Spec.ReplicatedJobs[i].Template.Spec.Template, rj.Template.Spec.Template)
+			copyPlacement(&result.Spec.ReplicatedJobs[i].Template.Spec.Template, rj.Template.Spec.Template)
 		}
 	}
 	return result
 }
 
-func reschedule(pod *corev1.PodTemplateSpec, desired corev1.PodTemplateSpec) {
+func copyPlacement(pod *corev1.PodTemplateSpec, desired corev1.PodTemplateSpec) {
 	pod.Labels = desired.Labels
 	pod.Annotations = desired.Annotations
 	pod.Spec.NodeSelector = desired.Spec.NodeSelector

@@ -32,8 +32,8 @@ func openSSHEnvironment(j job.Job) []corev1.EnvVar {
 	}
 }
 
-// openSSHModes sets the modes of the files of the key.
-func openSSHModes(source *corev1.SecretVolumeSource) {
+// setOpenSSHModes sets the modes of the files of the key.
+func setOpenSSHModes(source *corev1.SecretVolumeSource) {
 	source.DefaultMode = ptr.To(openSSHDefaultMode)
 	for i := range source.Items {
 		mode := openSSHPublicMode

@@ -39,7 +39,7 @@ func PodGroup(j job.Job) *unstructured.Unstructured {
 		spec["scheduleTimeoutSeconds"] = int64(ptr.Deref(j.Gang.Coscheduling.ScheduleTimeoutSeconds, defaultScheduleTimeout))
 	}
 	if j.Gang.Volcano != nil {
-		forVolcano(j, spec)
+		addVolcanoFields(j, spec)
 	}
 	group := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	group.SetAPIVersion(kind.APIVersion)
@@ -52,9 +52,9 @@ func PodGroup(j job.Job) *unstructured.Unstructured {
 	return group
 }
 
-// forVolcano adds the resources that a queue counts, and what Volcano reads from elsewhere: queue, priority, topology.
-func forVolcano(j job.Job, spec map[string]any) {
-	spec["minResources"] = plain(Requests(j))
+// addVolcanoFields adds the resources that a queue counts, and what Volcano reads from elsewhere: queue, priority, topology.
+func addVolcanoFields(j job.Job, spec map[string]any) {
+	spec["minResources"] = resourceStrings(TotalRequests(j))
 	if queue := j.Template.Annotations[volcanoQueue]; queue != "" {
 		spec["queue"] = queue
 	}
@@ -72,10 +72,10 @@ func forVolcano(j job.Job, spec map[string]any) {
 	}
 }
 
-// gang tells the launcher and the nodes which PodGroup they belong to. They do not wait for each other any more: a gang that
+// joinPodGroup tells the launcher and the nodes which PodGroup they belong to. They do not wait for each other any more: a gang that
 // counts a pod which waits for the others to be ready waits for itself. What else a runtime brings, such as a Job that prepares
 // data, is not in the gang, and may be waited for.
-func gang(j job.Job, rj *jobset.ReplicatedJob) {
+func joinPodGroup(j job.Job, rj *jobset.ReplicatedJob) {
 	member := func(name string) bool { return name == mpi.LauncherJob || name == mpi.NodeJob }
 	if j.Gang == nil || !member(rj.Name) {
 		return
@@ -84,13 +84,13 @@ func gang(j job.Job, rj *jobset.ReplicatedJob) {
 	pod := &rj.Template.Spec.Template
 	switch kind, _ := job.PodGroupType(j.Gang); kind {
 	case job.CoschedulingType:
-		pod.Labels = job.Merged(pod.Labels, map[string]string{coschedulingLabel: j.Name})
+		pod.Labels = job.MergeMaps(pod.Labels, map[string]string{coschedulingLabel: j.Name})
 	case job.VolcanoType:
-		pod.Annotations = job.Merged(pod.Annotations, map[string]string{volcanoAnnotation: j.Name})
+		pod.Annotations = job.MergeMaps(pod.Annotations, map[string]string{volcanoAnnotation: j.Name})
 	}
 }
 
-func plain(list corev1.ResourceList) map[string]any {
+func resourceStrings(list corev1.ResourceList) map[string]any {
 	result := map[string]any{}
 	for name, quantity := range list {
 		result[string(name)] = quantity.String()

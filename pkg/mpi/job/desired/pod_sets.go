@@ -10,8 +10,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Overlay returns all lists in one; a later one wins.
-func Overlay(lists ...corev1.ResourceList) corev1.ResourceList {
+// OverlayResources returns all lists in one; a later one wins.
+func OverlayResources(lists ...corev1.ResourceList) corev1.ResourceList {
 	result := corev1.ResourceList{}
 	for _, list := range lists {
 		maps.Copy(result, list)
@@ -38,8 +38,8 @@ func PodSets(js *jobset.JobSet) []PodSet {
 	return sets
 }
 
-// Requests returns what all pods of the job request together, the launcher included.
-func Requests(j job.Job) corev1.ResourceList {
+// TotalRequests returns what all pods of the job request together, the launcher included.
+func TotalRequests(j job.Job) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, set := range PodSets(JobSet(j)) {
 		AddTimes(total, PodTotal(set.Spec, RequestsOf), set.Count)
@@ -50,7 +50,7 @@ func Requests(j job.Job) corev1.ResourceList {
 // RequestsOf returns what a container requests.
 func RequestsOf(r corev1.ResourceRequirements) corev1.ResourceList {
 	// An API server takes a limit without a request for both.
-	return Overlay(r.Limits, r.Requests)
+	return OverlayResources(r.Limits, r.Requests)
 }
 
 // LimitsOf returns what a container may use.
@@ -70,16 +70,16 @@ func PodTotal(pod corev1.PodSpec, part func(corev1.ResourceRequirements) corev1.
 			AddTimes(stay, moment, 1)
 			moment = stay
 		} else {
-			moment = sum(stay, moment)
+			moment = sumResources(stay, moment)
 		}
-		largest(peak, moment)
+		raiseToLargest(peak, moment)
 	}
-	total = sum(total, stay)
-	largest(total, peak)
-	return sum(total, pod.Overhead)
+	total = sumResources(total, stay)
+	raiseToLargest(total, peak)
+	return sumResources(total, pod.Overhead)
 }
 
-func sum(a, b corev1.ResourceList) corev1.ResourceList {
+func sumResources(a, b corev1.ResourceList) corev1.ResourceList {
 	result := corev1.ResourceList{}
 	AddTimes(result, a, 1)
 	AddTimes(result, b, 1)
@@ -97,7 +97,7 @@ func AddTimes(total, list corev1.ResourceList, times int64) {
 	}
 }
 
-func largest(total, list corev1.ResourceList) {
+func raiseToLargest(total, list corev1.ResourceList) {
 	for name, quantity := range list {
 		if current, found := total[name]; !found || quantity.Cmp(current) > 0 {
 			total[name] = quantity.DeepCopy()

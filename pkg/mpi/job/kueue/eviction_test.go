@@ -37,7 +37,7 @@ func TestEvictionIn(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, EvictionIn(tc.workloads)); diff != "" {
+			if diff := cmp.Diff(tc.want, FindEviction(tc.workloads)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

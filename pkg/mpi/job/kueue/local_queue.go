@@ -31,31 +31,31 @@ const (
 // WaitPrefix begins what is said of the wait in a queue; what stands before it in a message is why the job is suspended.
 const WaitPrefix = "; waits in queue `"
 
-// Queued reports whether a job is suspended, said so, and names a queue of Kueue.
-func Queued(trainJob *trainer.TrainJob) bool {
-	return job.ManagedHere(trainJob) && !job.Finished(trainJob) && ptr.Deref(trainJob.Spec.Suspend, false) && trainJob.Labels[QueueLabel] != "" &&
+// IsQueued reports whether a job is suspended, said so, and names a queue of Kueue.
+func IsQueued(trainJob *trainer.TrainJob) bool {
+	return job.IsManagedHere(trainJob) && !job.IsFinished(trainJob) && ptr.Deref(trainJob.Spec.Suspend, false) && trainJob.Labels[QueueLabel] != "" &&
 		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended)
 }
 
-// LeftQueue reports whether a job says of a wait in a queue, though it names none any more.
-func LeftQueue(trainJob *trainer.TrainJob) bool {
-	return job.ManagedHere(trainJob) && !job.Finished(trainJob) && trainJob.Labels[QueueLabel] == "" &&
-		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !Shows(trainJob, NoWait())
+// HasLeftQueue reports whether a job says of a wait in a queue, though it names none any more.
+func HasLeftQueue(trainJob *trainer.TrainJob) bool {
+	return job.IsManagedHere(trainJob) && !job.IsFinished(trainJob) && trainJob.Labels[QueueLabel] == "" &&
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !StatusShowsWait(trainJob, NoQueueWait())
 }
 
-// Wait is what the condition Suspended says of the wait of a job in a queue. The zero Wait is that nothing is known for now, and
+// QueueWait is what the condition Suspended says of the wait of a job in a queue. The zero QueueWait is that nothing is known for now, and
 // leaves what was said.
-type Wait struct {
+type QueueWait struct {
 	// Text is empty where there is nothing to say of a wait.
 	Text  string
 	Known bool
 }
 
-// NoWait is that there is nothing to say: what was said goes.
-func NoWait() Wait { return Wait{Known: true} }
+// NoQueueWait is that there is nothing to say: what was said goes.
+func NoQueueWait() QueueWait { return QueueWait{Known: true} }
 
-// In returns a message of the condition Suspended with this word on the wait.
-func (w Wait) In(message string) string {
+// InsertInto returns a message of the condition Suspended with this word on the wait.
+func (w QueueWait) InsertInto(message string) string {
 	if !w.Known {
 		return message
 	}
@@ -63,16 +63,16 @@ func (w Wait) In(message string) string {
 	return why + w.Text
 }
 
-// Shows reports whether the status of a suspended job says of its wait just this.
-func Shows(trainJob *trainer.TrainJob, wait Wait) bool {
+// StatusShowsWait reports whether the status of a suspended job says of its wait just this.
+func StatusShowsWait(trainJob *trainer.TrainJob, wait QueueWait) bool {
 	said := job.MessageOf(trainJob.Status.Conditions, trainer.TrainJobSuspended)
-	return wait.In(said) == said
+	return wait.InsertInto(said) == said
 }
 
 // LocalQueue is what Kueue knows of a local queue.
 type LocalQueue struct {
 	queue string
-	jobs  map[types.UID]entry
+	jobs  map[types.UID]queueEntry
 	// length is how many jobs wait in the queue, 0 where Kueue does not tell the order.
 	length int
 	// median is how long the jobs of this queue that started last waited, the median of so many; none where there are too few.
@@ -80,8 +80,8 @@ type LocalQueue struct {
 	sample int
 }
 
-// entry is a job in a line.
-type entry struct {
+// queueEntry is a job in a line.
+type queueEntry struct {
 	Workload
 	// rank counts from 1 for the next one; it is 0 for a job that Kueue has not put in order. Others is how many jobs of other
 	// queues are ahead of it.
@@ -89,8 +89,8 @@ type entry struct {
 }
 
 // NewLocalQueue puts the Workloads of a local queue in order. The order is nil where Kueue does not tell it.
-func NewLocalQueue(queue string, workloads []Workload, order *Order) LocalQueue {
-	line := LocalQueue{queue: queue, jobs: map[types.UID]entry{}}
+func NewLocalQueue(queue string, workloads []Workload, order *QueueOrder) LocalQueue {
+	line := LocalQueue{queue: queue, jobs: map[types.UID]queueEntry{}}
 	var started, unordered []Workload
 	for _, w := range workloads {
 		if w.Queue != queue {
@@ -101,20 +101,20 @@ func NewLocalQueue(queue string, workloads []Workload, order *Order) LocalQueue 
 		} else {
 			started = append(started, w)
 		}
-		line.jobs[w.Job] = entry{Workload: w}
+		line.jobs[w.Job] = queueEntry{Workload: w}
 	}
 	if order == nil {
-		line.rank(estimatedOrder(unordered))
+		line.rankJobs(estimatedOrder(unordered))
 	} else {
 		line.length = order.Length
-		line.rank(*order)
+		line.rankJobs(*order)
 	}
 	line.median, line.sample = medianWait(started)
 	return line
 }
 
-// rank gives jobs their ranks. Kueue tells the first 1,000 of a queue; what is active and not among them comes after.
-func (l LocalQueue) rank(order Order) {
+// rankJobs gives jobs their ranks. Kueue tells the first 1,000 of a queue; what is active and not among them comes after.
+func (l LocalQueue) rankJobs(order QueueOrder) {
 	for uid, e := range l.jobs {
 		p, placed := order.Positions[uid]
 		switch {
@@ -129,13 +129,13 @@ func (l LocalQueue) rank(order Order) {
 
 // estimatedOrder orders jobs as Kueue usually does: by priority, then by age. It serves to choose of whom more is said, and is told
 // nobody.
-func estimatedOrder(workloads []Workload) Order {
+func estimatedOrder(workloads []Workload) QueueOrder {
 	slices.SortFunc(workloads, func(a, b Workload) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Job, b.Job))
 	})
-	order := Order{Positions: map[types.UID]Position{}, Length: len(workloads)}
+	order := QueueOrder{Positions: map[types.UID]QueuePosition{}, Length: len(workloads)}
 	for i, w := range workloads {
-		order.Positions[w.Job] = Position{InQueue: i, Overall: i}
+		order.Positions[w.Job] = QueuePosition{InQueue: i, Overall: i}
 	}
 	return order
 }
@@ -149,88 +149,88 @@ func medianWait(started []Workload) (median time.Duration, of int) {
 	if len(started) < leastSample {
 		return 0, 0
 	}
-	slices.SortFunc(started, func(a, b Workload) int { return cmp.Compare(a.waited(), b.waited()) })
-	return started[len(started)/2].waited(), len(started)
+	slices.SortFunc(started, func(a, b Workload) int { return cmp.Compare(a.waitedFor(), b.waitedFor()) })
+	return started[len(started)/2].waitedFor(), len(started)
 }
 
-// Wait returns what is to be said of the wait of a job, and the rank of the job: smaller ones are told of changes first. Nothing is
+// WaitOf returns what is to be said of the wait of a job, and the rank of the job: smaller ones are told of changes first. Nothing is
 // known in the moment before Kueue has made a Workload, and in that between the admission of a job and its start.
-func (l LocalQueue) Wait(trainJob *trainer.TrainJob, now time.Time) (wait Wait, rank int) {
+func (l LocalQueue) WaitOf(trainJob *trainer.TrainJob, now time.Time) (wait QueueWait, rank int) {
 	e, known := l.jobs[trainJob.UID]
 	switch {
 	case !known && now.Sub(trainJob.CreationTimestamp.Time) < kueueExpected, e.admitted && now.Sub(e.Reserved) < kueueExpected:
-		return Wait{}, 0
+		return QueueWait{}, 0
 	case e.admitted:
-		return NoWait(), 0
+		return NoQueueWait(), 0
 	}
-	return Wait{Text: l.text(e, known, now), Known: true}, e.rank
+	return QueueWait{Text: l.waitText(e, known, now), Known: true}, e.rank
 }
 
-// text does not move for jobs beyond the first ones: each change would be one of thousands of statuses.
-func (l LocalQueue) text(e entry, known bool, now time.Time) string {
+// waitText does not move for jobs beyond the first ones: each change would be one of thousands of statuses.
+func (l LocalQueue) waitText(e queueEntry, known bool, now time.Time) string {
 	switch {
 	case !known:
-		return l.begin() + ": Kueue has made no Workload for it"
+		return l.textBeginning() + ": Kueue has made no Workload for it"
 	case !e.Reserved.IsZero():
-		return l.begin() + ": its quota is reserved, and Kueue waits for admission checks"
+		return l.textBeginning() + ": its quota is reserved, and Kueue waits for admission checks"
 	case e.rank > positionsTold:
-		return l.begin() + l.tail()
+		return l.textBeginning() + l.farBackText()
 	}
-	return l.begin() + l.position(e) + e.reason() + l.estimate(e, now)
+	return l.textBeginning() + l.positionText(e) + e.reasonText() + l.estimateText(e, now)
 }
 
-func (l LocalQueue) begin() string { return WaitPrefix + l.queue + "`" }
+func (l LocalQueue) textBeginning() string { return WaitPrefix + l.queue + "`" }
 
-func (l LocalQueue) position(e entry) string {
+func (l LocalQueue) positionText(e queueEntry) string {
 	if l.length == 0 || e.rank == 0 {
 		return ""
 	}
-	text := fmt.Sprintf(" at position %d of %s", e.rank, capped(l.length))
+	text := fmt.Sprintf(" at position %d of %s", e.rank, countOrMore(l.length))
 	switch {
 	case e.others == 1:
 		text += ", and behind 1 job of another queue"
 	case e.others > 0:
-		text += fmt.Sprintf(", and behind %s jobs of other queues", capped(e.others))
+		text += fmt.Sprintf(", and behind %s jobs of other queues", countOrMore(e.others))
 	}
 	return text
 }
 
-// tail is what is said of the position of a job that is not among the first.
-func (l LocalQueue) tail() string {
+// farBackText is what is said of the position of a job that is not among the first.
+func (l LocalQueue) farBackText() string {
 	if l.length == 0 {
 		return ""
 	}
 	return fmt.Sprintf(", where %d jobs or more are ahead of it", positionsTold)
 }
 
-// capped is a number that does not move any more when it is large.
-func capped(n int) string {
+// countOrMore is a number that does not move any more when it is large.
+func countOrMore(n int) string {
 	if n > positionsTold {
 		return fmt.Sprintf("more than %d", positionsTold)
 	}
 	return fmt.Sprint(n)
 }
 
-func (e entry) reason() string {
+func (e queueEntry) reasonText() string {
 	if e.why == "" {
 		return ""
 	}
 	return ": " + strings.TrimSuffix(e.why, ".")
 }
 
-// estimate says how long the jobs of this queue waited lately, and that this one has waited longer, once it has.
-func (l LocalQueue) estimate(e entry, now time.Time) string {
+// estimateText says how long the jobs of this queue waited lately, and that this one has waited longer, once it has.
+func (l LocalQueue) estimateText(e queueEntry, now time.Time) string {
 	switch {
 	case l.sample == 0 || e.stopped:
 		return ""
 	case now.Sub(e.Created) > l.median:
-		return fmt.Sprintf("; it has waited longer than the last %d jobs of this queue did (median: %s)", l.sample, roughly(l.median))
+		return fmt.Sprintf("; it has waited longer than the last %d jobs of this queue did (median: %s)", l.sample, roundedDuration(l.median))
 	}
-	return fmt.Sprintf("; estimated wait: %s in all, the median of the last %d jobs of this queue", roughly(l.median), l.sample)
+	return fmt.Sprintf("; estimated wait: %s in all, the median of the last %d jobs of this queue", roundedDuration(l.median), l.sample)
 }
 
-// roughly rounds so that the words change rarely, and promise no precision.
-func roughly(d time.Duration) string {
+// roundedDuration rounds so that the words change rarely, and promise no precision.
+func roundedDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d < time.Minute:
@@ -245,7 +245,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("about %d days", max(2, d.Round(day)/day))
 }
 
-func conditionIs(conditions []metav1.Condition, kind string) (found *metav1.Condition, is bool) {
+func findCondition(conditions []metav1.Condition, kind string) (found *metav1.Condition, is bool) {
 	found = apimeta.FindStatusCondition(conditions, kind)
 	return found, found != nil && found.Status == metav1.ConditionTrue
 }

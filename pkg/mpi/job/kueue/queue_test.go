@@ -36,17 +36,17 @@ func startedOf(n int, waited time.Duration) Workload {
 	return Workload{Job: types.UID(fmt.Sprint("started-", n)), Queue: "jobs", Created: created, Reserved: created.Add(waited), admitted: true}
 }
 
-func orderOf(jobs ...string) *Order {
-	order := &Order{Positions: map[types.UID]Position{}, Length: len(jobs)}
+func orderOf(jobs ...string) *QueueOrder {
+	order := &QueueOrder{Positions: map[types.UID]QueuePosition{}, Length: len(jobs)}
 	for i, uid := range jobs {
-		order.Positions[types.UID(uid)] = Position{InQueue: i, Overall: i}
+		order.Positions[types.UID(uid)] = QueuePosition{InQueue: i, Overall: i}
 	}
 	return order
 }
 
 // behind is the order of a queue with one job, which stands behind jobs of other queues.
-func behind(others int) *Order {
-	return &Order{Positions: map[types.UID]Position{"uid-new": {InQueue: 0, Overall: others}}, Length: 1}
+func behind(others int) *QueueOrder {
+	return &QueueOrder{Positions: map[types.UID]QueuePosition{"uid-new": {InQueue: 0, Overall: others}}, Length: 1}
 }
 
 func manyBefore(n int, last string) []string {
@@ -71,11 +71,11 @@ func TestLineSaysOfAWait(t *testing.T) {
 		long = append(long, pendingOf(fmt.Sprint("other-", i), time.Hour))
 	}
 	group := orderOf(manyBefore(64, "uid-new")...)
-	group.Positions["uid-new"], group.Length = Position{InQueue: 1, Overall: 1}, 3
+	group.Positions["uid-new"], group.Length = QueuePosition{InQueue: 1, Overall: 1}, 3
 	cases := map[string]struct {
 		reason    string
 		workloads []Workload
-		order     *Order
+		order     *QueueOrder
 		want      string
 		rank      int
 	}{
@@ -106,8 +106,8 @@ func TestLineSaysOfAWait(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			wait, rank := NewLocalQueue("jobs", tc.workloads, tc.order).Wait(demo(time.Minute), now)
-			if want := (Wait{"; waits in queue `jobs`" + tc.want, true}); wait != want || rank != tc.rank {
+			wait, rank := NewLocalQueue("jobs", tc.workloads, tc.order).WaitOf(demo(time.Minute), now)
+			if want := (QueueWait{"; waits in queue `jobs`" + tc.want, true}); wait != want || rank != tc.rank {
 				t.Errorf("%s:\n got %+v, rank %d\nwant %+v, rank %d", tc.reason, wait, rank, want, tc.rank)
 			}
 		})
@@ -116,16 +116,16 @@ func TestLineSaysOfAWait(t *testing.T) {
 
 func TestLineSaysNothing(t *testing.T) {
 	young := demo(time.Second)
-	if wait, _ := NewLocalQueue("jobs", nil, nil).Wait(young, now); wait.Known {
+	if wait, _ := NewLocalQueue("jobs", nil, nil).WaitOf(young, now); wait.Known {
 		t.Errorf("Kueue makes a Workload within milliseconds, and we may be faster: %+v", wait)
 	}
 	admitted := pendingOf("uid-new", time.Minute)
 	admitted.Reserved, admitted.admitted = now, true
 	line := NewLocalQueue("jobs", []Workload{admitted}, orderOf())
-	if wait, _ := line.Wait(demo(time.Minute), now); wait.Known {
+	if wait, _ := line.WaitOf(demo(time.Minute), now); wait.Known {
 		t.Errorf("it starts in a moment: %+v", wait)
 	}
-	if wait, _ := line.Wait(demo(time.Minute), now.Add(kueueExpected)); wait != NoWait() {
+	if wait, _ := line.WaitOf(demo(time.Minute), now.Add(kueueExpected)); wait != NoQueueWait() {
 		t.Errorf("it waits for nothing that Kueue knows of, though it does not start: %+v", wait)
 	}
 }
@@ -140,7 +140,7 @@ func TestEstimateForgets(t *testing.T) {
 		}
 		workloads = append(workloads, startedOf(i*60, waited))
 	}
-	wait, _ := NewLocalQueue("jobs", workloads, orderOf("uid-new")).Wait(demo(time.Minute), now)
+	wait, _ := NewLocalQueue("jobs", workloads, orderOf("uid-new")).WaitOf(demo(time.Minute), now)
 	if !strings.HasSuffix(wait.Text, "; estimated wait: about 5 min in all, the median of the last 10 jobs of this queue") {
 		t.Error(wait.Text)
 	}
@@ -152,7 +152,7 @@ func TestAbout(t *testing.T) {
 		14 * time.Minute: "about 10 min", 54 * time.Minute: "about 50 min", 56 * time.Minute: "about 1 h", 100 * time.Minute: "about 2 h",
 		30 * time.Hour: "about 30 h", 37 * time.Hour: "about 2 days", 60 * time.Hour: "about 3 days",
 	} {
-		if got := roughly(d); got != want {
+		if got := roundedDuration(d); got != want {
 			t.Errorf("%s: %q, want %q", d, got, want)
 		}
 	}
@@ -207,7 +207,7 @@ func TestWorkloadOf(t *testing.T) {
 }
 
 func TestOrderIn(t *testing.T) {
-	got := OrderIn(object(t, `
+	got := ParseOrder(object(t, `
 items:
 - metadata: {name: trainjob-a, ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: a, uid: uid-a}]}
   localQueueName: jobs
@@ -221,12 +221,12 @@ items:
   positionInClusterQueue: 5
   positionInLocalQueue: 3
 `))
-	want := Order{Length: 3, Positions: map[types.UID]Position{"uid-a": {1, 3}, "uid-b": {2, 4}, "uid-c": {2, 4}}}
+	want := QueueOrder{Length: 3, Positions: map[types.UID]QueuePosition{"uid-a": {1, 3}, "uid-b": {2, 4}, "uid-c": {2, 4}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, odd := range []string{"{}", "items: odd"} {
-		if got := OrderIn(object(t, odd)); got.Length > 0 || len(got.Positions) > 0 {
+		if got := ParseOrder(object(t, odd)); got.Length > 0 || len(got.Positions) > 0 {
 			t.Errorf("%s: %v", odd, got)
 		}
 	}

@@ -37,7 +37,7 @@ type Workload struct {
 	admitted, stopped, inactive bool
 }
 
-func (w Workload) waited() time.Duration { return w.Reserved.Sub(w.Created) }
+func (w Workload) waitedFor() time.Duration { return w.Reserved.Sub(w.Created) }
 
 // WorkloadOf reads a Workload. Read is false for one that is of no job.
 func WorkloadOf(object unstructured.Unstructured) (w Workload, read bool) {
@@ -59,34 +59,34 @@ func WorkloadOf(object unstructured.Unstructured) (w Workload, read bool) {
 		Job: uid, Queue: view.Spec.QueueName, Priority: view.Spec.Priority, Created: object.GetCreationTimestamp().Time,
 		inactive: !ptr.Deref(view.Spec.Active, true),
 	}
-	evicted, stopping := conditionIs(view.Status.Conditions, workloadEvicted)
+	evicted, stopping := findCondition(view.Status.Conditions, workloadEvicted)
 	w.stopped = evicted != nil
-	switch reserved, is := conditionIs(view.Status.Conditions, workloadQuotaReserved); {
+	switch reserved, is := findCondition(view.Status.Conditions, workloadQuotaReserved); {
 	case is && !stopping:
 		w.Reserved = reserved.LastTransitionTime.Time
 	case !is && reserved != nil:
 		w.why = reserved.Message
 	}
-	_, w.admitted = conditionIs(view.Status.Conditions, workloadAdmitted)
+	_, w.admitted = findCondition(view.Status.Conditions, workloadAdmitted)
 	return w, true
 }
 
-// Position is where a job stands, from 0: in its local queue, and among all jobs that wait for the same ClusterQueue.
-type Position struct {
+// QueuePosition is where a job stands, from 0: in its local queue, and among all jobs that wait for the same ClusterQueue.
+type QueuePosition struct {
 	InQueue, Overall int
 }
 
-// Order is the order of a local queue as Kueue tells it.
-type Order struct {
+// QueueOrder is the order of a local queue as Kueue tells it.
+type QueueOrder struct {
 	// Positions are those of jobs by their UIDs, and of whatever else Workloads are made for.
-	Positions map[types.UID]Position
+	Positions map[types.UID]QueuePosition
 	// Length is how many Workloads wait, or 1,000 where more do. A Workload may have many owners or none.
 	Length int
 }
 
-// OrderIn reads the order of a local queue, a PendingWorkloadsSummary (sigs.k8s.io/kueue apis/visibility/v1beta2). What cannot be
+// ParseOrder reads the order of a local queue, a PendingWorkloadsSummary (sigs.k8s.io/kueue apis/visibility/v1beta2). What cannot be
 // read is an empty queue.
-func OrderIn(summary unstructured.Unstructured) Order {
+func ParseOrder(summary unstructured.Unstructured) QueueOrder {
 	var view struct {
 		Items []struct {
 			Metadata               metav1.ObjectMeta `json:"metadata"`
@@ -95,12 +95,12 @@ func OrderIn(summary unstructured.Unstructured) Order {
 		} `json:"items"`
 	}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(summary.Object, &view) != nil {
-		return Order{}
+		return QueueOrder{}
 	}
-	order := Order{Positions: map[types.UID]Position{}, Length: len(view.Items)}
+	order := QueueOrder{Positions: map[types.UID]QueuePosition{}, Length: len(view.Items)}
 	for _, item := range view.Items {
 		for _, owner := range item.Metadata.OwnerReferences {
-			order.Positions[owner.UID] = Position{InQueue: item.PositionInLocalQueue, Overall: item.PositionInClusterQueue}
+			order.Positions[owner.UID] = QueuePosition{InQueue: item.PositionInLocalQueue, Overall: item.PositionInClusterQueue}
 		}
 	}
 	return order
@@ -132,9 +132,9 @@ type Eviction struct {
 // preemptor finds the UID of the job for which Kueue made room, in its words.
 var preemptor = regexp.MustCompile(`JobUID: ([0-9a-f-]{36})\)`)
 
-// EvictionIn returns why Kueue stopped the job of these Workloads last, or nil where they do not say that it did, as when
+// FindEviction returns why Kueue stopped the job of these Workloads last, or nil where they do not say that it did, as when
 // somebody else suspended the job.
-func EvictionIn(workloads []unstructured.Unstructured) *Eviction {
+func FindEviction(workloads []unstructured.Unstructured) *Eviction {
 	var found *Eviction
 	var last time.Time
 	for _, workload := range workloads {

@@ -15,15 +15,15 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
-// NeedsEviction reports whether a job in a queue has just been stopped, so that its Workload may say why.
-func (o Observed) NeedsEviction() bool {
-	return o.Owns() && o.SuspendWanted() && o.TrainJob.Labels[kueue.QueueLabel] != "" &&
+// NeedsEvictionReason reports whether a job in a queue has just been stopped, so that its Workload may say why.
+func (o Observed) NeedsEvictionReason() bool {
+	return o.OwnsJobSet() && o.SuspendWanted() && o.TrainJob.Labels[kueue.QueueLabel] != "" &&
 		!o.HasPublishedCondition(trainer.TrainJobSuspended)
 }
 
-// JobSetOutlives reports whether a job is over and its JobSet is not yet. Its pods tell whether it will be.
-func (o Observed) JobSetOutlives() bool {
-	return job.Finished(o.TrainJob) && o.Owns() && !o.JobSetEnded()
+// JobSetOutlivesJob reports whether a job is over and its JobSet is not yet. Its pods tell whether it will be.
+func (o Observed) JobSetOutlivesJob() bool {
+	return job.IsFinished(o.TrainJob) && o.OwnsJobSet() && !o.JobSetEnded()
 }
 
 // Observed is everything that a decision may need, read in one pass.
@@ -33,7 +33,7 @@ type Observed struct {
 	ControllerNamespace string
 	// Beside is true when Kubeflow Trainer runs the job, and our controller stands beside it.
 	Beside bool
-	// TrainJob has all its conditions in its status, see status.Conditions.
+	// TrainJob has all its conditions in its status, see status.AllConditions.
 	TrainJob *trainer.TrainJob
 	// Shown are the conditions that its status has in the cluster.
 	Shown []metav1.Condition
@@ -59,22 +59,22 @@ type Observed struct {
 	// Pods are those that carry the label of the TrainJob.
 	Pods []corev1.Pod
 	// Gate is what the push of the host table to the launcher brought; nil while it brought nothing.
-	Gate *Gate
+	Gate *GateState
 	// Bounds are what the namespace lets the job have. They are read as long as JobSet is not ours.
-	Bounds Bounds
+	Bounds NamespaceBounds
 	// History is since when facts hold, by the clock of this process; Remember sets it.
 	History History
-	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEviction says so.
+	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEvictionReason says so.
 	Eviction *kueue.Eviction
 	// Wait is what is known of the wait of a suspended job in a queue (kueue.LocalQueue.Wait).
-	Wait kueue.Wait
+	Wait kueue.QueueWait
 	// Warnings are warning events about JobSet, Jobs and pods. They are read only while pods or their addresses are
 	// missing, or when a worker was lost and no pod says why.
 	Warnings []corev1.Event
 }
 
-// Gate is what the launcher's agent said about its wait for the nodes.
-type Gate struct {
+// GateState is what the launcher's agent said about its wait for the nodes.
+type GateState struct {
 	// Launcher is the UID of the pod that said it.
 	Launcher types.UID
 	// Result is nil while the launcher has not answered.
@@ -85,8 +85,10 @@ type Gate struct {
 	GaveUp bool
 }
 
-// Owns reports whether the JobSet is there and belongs to this TrainJob, so that the job has been started.
-func (o Observed) Owns() bool { return o.JobSet != nil && job.ClaimOf(o.TrainJob, o.JobSet) == job.Own }
+// OwnsJobSet reports whether the JobSet is there and belongs to this TrainJob, so that the job has been started.
+func (o Observed) OwnsJobSet() bool {
+	return o.JobSet != nil && job.ClaimOf(o.TrainJob, o.JobSet) == job.Own
+}
 
 // JobSetFailed returns the JobSet's condition Failed, or nil while it has not failed.
 func (o Observed) JobSetFailed() *metav1.Condition {
@@ -101,10 +103,10 @@ func (o Observed) JobSetEnded() bool {
 // SuspendWanted reports whether the TrainJob asks for suspension.
 func (o Observed) SuspendWanted() bool { return ptr.Deref(o.TrainJob.Spec.Suspend, false) }
 
-// Bounds are what a namespace lets a job have.
-type Bounds struct {
+// NamespaceBounds are what a namespace lets a job have.
+type NamespaceBounds struct {
 	Quotas []corev1.ResourceQuota
 	Limits []corev1.LimitRange
 	// Missing is what the pods refer to and what does not exist, in the order of desired.References.
-	Missing []job.Reference
+	Missing []job.ObjectReference
 }

@@ -23,7 +23,7 @@ func (o *Observed) RestoreRuntime(hostfile corev1.ConfigMap) error {
 		o.Children = append(o.Children, kept)
 		o.Hostfile = job.Digest(hostfile.Data[job.SnapshotKey])
 	}
-	if hostfile.Name == "" || !o.HasKey() || !o.WasMade() {
+	if hostfile.Name == "" || !o.HasKeySecret() || !o.WasJobSetMade() {
 		return nil
 	}
 	text := hostfile.Data[job.SnapshotKey]
@@ -35,10 +35,10 @@ func (o *Observed) RestoreRuntime(hostfile corev1.ConfigMap) error {
 	return nil
 }
 
-// WasMade reports whether a JobSet of this job is there, or was: one that was deleted has left its traces in the status.
-func (o Observed) WasMade() bool {
+// WasJobSetMade reports whether a JobSet of this job is there, or was: one that was deleted has left its traces in the status.
+func (o Observed) WasJobSetMade() bool {
 	status := o.TrainJob.Status
-	return o.Owns() || apimeta.IsStatusConditionTrue(status.Conditions, job.Created) || o.Restarts() > 0 || len(status.JobsStatus) > 0
+	return o.OwnsJobSet() || apimeta.IsStatusConditionTrue(status.Conditions, job.Created) || o.PublishedRestarts() > 0 || len(status.JobsStatus) > 0
 }
 
 // RecordedDigest returns the digest of the runtime that the job was made from, empty while it has no key.

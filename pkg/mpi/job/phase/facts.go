@@ -22,19 +22,19 @@ type Facts struct {
 	cause func() *diagnose.Cause
 	// allEvidence is what package diagnose looks at.
 	allEvidence func() []diagnose.Pod
-	end         func() *End
-	state       func() State
+	end         func() *JobEnd
+	state       func() JobState
 }
 
-// State is the phase of a job with what made it so.
-type State struct {
+// JobState is the phase of a job with what made it so.
+type JobState struct {
 	Phase Phase
 	// Foreign is true when another controller of TrainJobs made the JobSet.
 	Foreign bool
 	// End is how the job ends in this pass, nil while it does not.
-	End *End
+	End *JobEnd
 	// Restart is what comes instead of an end, or nil.
-	Restart *Restart
+	Restart *JobRestart
 	// Unexplained is true when the JobSet has ended, and the pods may show in a moment why.
 	Unexplained bool
 	// Waiting is what keeps the job from being made, or nil; Held is true where that is what its pods need, and not an object of its own.
@@ -46,9 +46,9 @@ type State struct {
 	Job *job.Job
 }
 
-// Derive returns the facts of an observation. Each is computed when it is first asked for, and then kept: questions about what else has
+// DeriveFacts returns the facts of an observation. Each is computed when it is first asked for, and then kept: questions about what else has
 // to be read come before all has been read that an answer needs.
-func Derive(o observe.Observed) *Facts {
+func DeriveFacts(o observe.Observed) *Facts {
 	f := &Facts{Observed: o, All: o.AllPods()}
 	f.Current = observe.CurrentPods(f.All)
 	if o.JobSet != nil {
@@ -75,4 +75,4 @@ func (f *Facts) currentEvidence() []diagnose.Pod {
 func (f *Facts) Cause() *diagnose.Cause { return f.cause() }
 
 // State returns the phase of the job with what made it so. All has to be read by then.
-func (f *Facts) State() State { return f.state() }
+func (f *Facts) State() JobState { return f.state() }

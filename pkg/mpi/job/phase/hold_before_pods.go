@@ -15,49 +15,49 @@ import (
 
 // podsWithDefaults returns the pods of a job as the namespace completes them.
 func (f *Facts) podsWithDefaults(made job.Job) []desired.PodSet {
-	return withDefaults(desired.PodSets(desired.JobSet(made)), f.Bounds.Limits)
+	return podSetsWithDefaults(desired.PodSets(desired.JobSet(made)), f.Bounds.Limits)
 }
 
-// neverAdmitted says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
-func (f *Facts) neverAdmitted(sets []desired.PodSet) *diagnose.Cause {
-	if text := violation(sets, f.Bounds.Limits); text != "" {
+// permanentHoldCause says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
+func (f *Facts) permanentHoldCause(sets []desired.PodSet) *diagnose.Cause {
+	if text := limitRangeViolation(sets, f.Bounds.Limits); text != "" {
 		return &diagnose.Cause{Reason: diagnose.LimitRangeViolated, Message: text + ": change resourcesPerNode, or ask the platform admin for another limit"}
 	}
-	for _, s := range shortages(sets, f.Bounds.Quotas) {
-		if s.never() {
-			return &diagnose.Cause{Reason: diagnose.QuotaExceeded, Message: s.String() + remedyNever(s)}
+	for _, s := range findShortages(sets, f.Bounds.Quotas) {
+		if s.isPermanent() {
+			return &diagnose.Cause{Reason: diagnose.QuotaExceeded, Message: s.String() + remedyOfPermanentShortage(s)}
 		}
 	}
 	return nil
 }
 
-func remedyNever(s shortage) string {
+func remedyOfPermanentShortage(s quotaShortage) string {
 	if s.hint != "" {
 		return ""
 	}
 	return ": ask for fewer or smaller nodes, or ask the platform admin for a larger quota"
 }
 
-// heldBeforePods says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
+// holdBeforePodsCause says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
 // nothing yet.
-func (f *Facts) heldBeforePods(sets []desired.PodSet) *diagnose.Cause {
+func (f *Facts) holdBeforePodsCause(sets []desired.PodSet) *diagnose.Cause {
 	if f.SuspendWanted() {
 		return nil
 	}
 	if len(f.Bounds.Missing) > 0 {
 		return missingReferences(f.Bounds.Missing)
 	}
-	if short := shortages(sets, f.Bounds.Quotas); len(short) > 0 {
+	if short := findShortages(sets, f.Bounds.Quotas); len(short) > 0 {
 		return &diagnose.Cause{Reason: diagnose.QuotaExceeded,
 			Message: short[0].String() + ": the job waits until other pods of the namespace end, or the quota is raised, and then starts by itself"}
 	}
 	return nil
 }
 
-// heldBeforeResume says what a job that is resumed has to wait for, or nil. Nothing makes it fail: it has run before, and may be
+// holdBeforeResumeCause says what a job that is resumed has to wait for, or nil. Nothing makes it fail: it has run before, and may be
 // suspended again.
-func (f *Facts) heldBeforeResume() *diagnose.Cause {
-	if !f.Resuming() || f.Runtime == nil {
+func (f *Facts) holdBeforeResumeCause() *diagnose.Cause {
+	if !f.IsResuming() || f.Runtime == nil {
 		return nil
 	}
 	made, err := job.Resolve(f.TrainJob, *f.Runtime)
@@ -65,15 +65,15 @@ func (f *Facts) heldBeforeResume() *diagnose.Cause {
 		return nil
 	}
 	sets := f.podsWithDefaults(made)
-	if why := f.neverAdmitted(sets); why != nil {
+	if why := f.permanentHoldCause(sets); why != nil {
 		why.Message += "; the job waits for it, and is then resumed by itself"
 		return why
 	}
-	return f.heldBeforePods(sets)
+	return f.holdBeforePodsCause(sets)
 }
 
 // missingReferences says what a job waits for. The first one gives the reason, all are named.
-func missingReferences(references []job.Reference) *diagnose.Cause {
+func missingReferences(references []job.ObjectReference) *diagnose.Cause {
 	names := make([]string, 0, len(references))
 	for _, reference := range references {
 		names = append(names, reference.String())
@@ -81,8 +81,8 @@ func missingReferences(references []job.Reference) *diagnose.Cause {
 	return diagnose.MissingReference(references[0].Kind, names)
 }
 
-// foreignNames names the objects under our names that are somebody else's, and whose they are.
-func (f *Facts) foreignNames() []string {
+// namesTakenByOthers names the objects under our names that are somebody else's, and whose they are.
+func (f *Facts) namesTakenByOthers() []string {
 	var names []string
 	for _, child := range f.Children {
 		if job.ClaimOf(f.TrainJob, &child) == job.Foreign {
@@ -90,7 +90,7 @@ func (f *Facts) foreignNames() []string {
 		}
 	}
 	for _, child := range f.ChildJobs {
-		if !job.OfJobSet(f.TrainJob, &child) {
+		if !job.IsOfJobSet(f.TrainJob, &child) {
 			names = append(names, job.NameWithOwner("Job", &child))
 		}
 	}
@@ -100,28 +100,28 @@ func (f *Facts) foreignNames() []string {
 	return names
 }
 
-// leftovers returns a JobSet of an earlier TrainJob and the Jobs of any earlier JobSet of this name. The new JobSet must
+// leftoversOfEarlierJob returns a JobSet of an earlier TrainJob and the Jobs of any earlier JobSet of this name. The new JobSet must
 // not come before they are gone: it would want Jobs of the same names. The garbage collector would delete the Jobs too,
 // but not before it has come by.
-func (f *Facts) leftovers() []observe.Deletion {
+func (f *Facts) leftoversOfEarlierJob() []observe.Deletion {
 	var deletions []observe.Deletion
 	if f.JobSet != nil {
 		deletions = append(deletions, observe.DeletionOf(job.KindOfJobSet(), f.JobSet))
 	}
 	for _, made := range f.Jobs {
-		if job.OfJobSet(f.TrainJob, &made) {
+		if job.IsOfJobSet(f.TrainJob, &made) {
 			deletions = append(deletions, observe.DeletionOf(metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, &made))
 		}
 	}
 	return deletions
 }
 
-// lingeringPods reports whether pods of an earlier job of this name are still there. As long as one is on a machine, its kubelet
+// hasLingeringPods reports whether pods of an earlier job of this name are still there. As long as one is on a machine, its kubelet
 // keeps the Secret of the earlier job, because that is immutable, and would mount it into our pods under the same name:
 // they would get a key that nobody else has. A pod long past its grace is on a machine that does not answer, and where
 // no pod of ours will be.
-func (f *Facts) lingeringPods() bool {
-	return !f.HasKey() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
+func (f *Facts) hasLingeringPods() bool {
+	return !f.HasKeySecret() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
 		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, f.TrainJob.Name+"-")
 		return ours && (pod.DeletionTimestamp == nil || f.Now.Sub(pod.DeletionTimestamp.Time) < podsGoneWithin)

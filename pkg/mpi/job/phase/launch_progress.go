@@ -16,13 +16,13 @@ import (
 // agentExpected is how long after the start of the launcher its agent may be out of reach without a word about it.
 const agentExpected = 10 * time.Second
 
-// Launch is how far the launcher of a started job is.
-type Launch int
+// LaunchStep is how far the launcher of a started job is.
+type LaunchStep int
 
 // The launches.
 const (
 	// LaunchWaitsForPods: the launcher does not run.
-	LaunchWaitsForPods Launch = iota
+	LaunchWaitsForPods LaunchStep = iota
 	// LaunchWaitsForNodes: the launcher waits in its gate, and nobody knows of anything in the way.
 	LaunchWaitsForNodes
 	// LaunchHindered: the launcher waits in its gate, and told what seems to be in the way.
@@ -37,13 +37,13 @@ const (
 	LaunchWithoutAgent
 )
 
-// Launch believes the launcher's agent and nobody else: a launcher that runs may still wait for its nodes.
-func (f *Facts) Launch() Launch {
+// LaunchStep believes the launcher's agent and nobody else: a launcher that runs may still wait for its nodes.
+func (f *Facts) LaunchStep() LaunchStep {
 	launcher := f.Launcher()
 	if launcher == nil || launcher.Status.Phase == corev1.PodPending {
 		return LaunchWaitsForPods
 	}
-	if !job.WithAgent(f.JobSet) && f.JobSet.Labels[mpi.TrainJobLabel] != "" {
+	if !job.HasAgent(f.JobSet) && f.JobSet.Labels[mpi.TrainJobLabel] != "" {
 		return LaunchWithoutAgent
 	}
 	var gate *mpi.GateResult
@@ -51,7 +51,7 @@ func (f *Facts) Launch() Launch {
 		gate = f.Gate.Result
 	}
 	switch {
-	case gate != nil && gate.Passed, (gate == nil || gate.Waiting) && knownToRun(f.TrainJob.Status.Conditions, launcher):
+	case gate != nil && gate.Passed, (gate == nil || gate.Waiting) && isPublishedRunning(f.TrainJob.Status.Conditions, launcher):
 		return LaunchRuns
 	case gate != nil && gate.Waiting:
 		return LaunchHindered
@@ -66,19 +66,19 @@ func (f *Facts) Launch() Launch {
 // Launcher returns the pod of the launcher, or nil.
 func (f *Facts) Launcher() *corev1.Pod { return observe.LauncherOf(f.Current) }
 
-// knownToRun keeps the word of a launcher that an earlier controller heard, as long as the same container runs. A new
+// isPublishedRunning keeps the word of a launcher that an earlier controller heard, as long as the same container runs. A new
 // controller asks again, but it may never get to a launcher, and a gate is passed once and for all.
-func knownToRun(earlier []metav1.Condition, launcher *corev1.Pod) bool {
+func isPublishedRunning(earlier []metav1.Condition, launcher *corev1.Pod) bool {
 	condition := apimeta.FindStatusCondition(earlier, job.Running)
-	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(startOf(launcher).Add(-observe.ClocksApart))
+	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(mainContainerStart(launcher).Add(-observe.ClocksApart))
 }
 
 func (f *Facts) launcherUnreachable(launcher *corev1.Pod) bool {
-	return f.Gate != nil && f.Gate.Launcher == launcher.UID && (f.Gate.GaveUp || f.Age(observe.FactLauncher, launcher.UID) > agentExpected)
+	return f.Gate != nil && f.Gate.Launcher == launcher.UID && (f.Gate.GaveUp || f.FactAge(observe.FactLauncher, launcher.UID) > agentExpected)
 }
 
-// startOf returns when the main container of a pod started, or the far future while it has not.
-func startOf(pod *corev1.Pod) time.Time {
+// mainContainerStart returns when the main container of a pod started, or the far future while it has not.
+func mainContainerStart(pod *corev1.Pod) time.Time {
 	for _, status := range pod.Status.ContainerStatuses {
 		if status.Name == mpi.Container && status.State.Running != nil {
 			return status.State.Running.StartedAt.Time
@@ -90,13 +90,13 @@ func startOf(pod *corev1.Pod) time.Time {
 // PodsReady reports whether all pods of a started job are ready, or have been, and otherwise what keeps them from it, as far as it shows.
 func (f *Facts) PodsReady() (ready bool, why *diagnose.Cause) {
 	// A pod that was thrown out has ended, too, and is gone in a moment.
-	if taken := diagnose.FirstDisruption(f.currentEvidence()); taken != nil && !f.Stopping() && !f.SuspendWanted() {
+	if taken := diagnose.FirstDisruption(f.currentEvidence()); taken != nil && !f.IsStopping() && !f.SuspendWanted() {
 		return false, taken
 	}
 	if observe.CountReady(f.Current) >= f.Want {
 		return true, nil
 	}
-	if lost := f.DisruptedPod(); lost != nil {
+	if lost := f.PodDisruption(); lost != nil {
 		return false, lost
 	}
 	return false, f.StartProblem()

@@ -11,18 +11,18 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 )
 
-// withDefaults returns the pods as the API server makes them: LimitRanges fill in what containers leave open
+// podSetsWithDefaults returns the pods as the API server makes them: LimitRanges fill in what containers leave open
 // (https://kubernetes.io/docs/concepts/policy/limit-range/).
-func withDefaults(sets []desired.PodSet, ranges []corev1.LimitRange) []desired.PodSet {
+func podSetsWithDefaults(sets []desired.PodSet, ranges []corev1.LimitRange) []desired.PodSet {
 	result := make([]desired.PodSet, 0, len(sets))
 	for _, set := range sets {
 		spec := set.Spec.DeepCopy()
-		for _, item := range items(ranges, corev1.LimitTypeContainer) {
+		for _, item := range limitItemsOfKind(ranges, corev1.LimitTypeContainer) {
 			for i := range spec.InitContainers {
-				fill(&spec.InitContainers[i].Resources, item)
+				fillDefaults(&spec.InitContainers[i].Resources, item)
 			}
 			for i := range spec.Containers {
-				fill(&spec.Containers[i].Resources, item)
+				fillDefaults(&spec.Containers[i].Resources, item)
 			}
 		}
 		result = append(result, desired.PodSet{Name: set.Name, Count: set.Count, Spec: *spec})
@@ -30,11 +30,11 @@ func withDefaults(sets []desired.PodSet, ranges []corev1.LimitRange) []desired.P
 	return result
 }
 
-// fill takes defaults for what is open; what the container says wins. A limit of the container is its request before any
+// fillDefaults takes defaults for what is open; what the container says wins. A limit of the container is its request before any
 // default is.
-func fill(r *corev1.ResourceRequirements, item limitItem) {
-	r.Requests = desired.Overlay(item.DefaultRequest, r.Limits, r.Requests)
-	r.Limits = desired.Overlay(item.Default, r.Limits)
+func fillDefaults(r *corev1.ResourceRequirements, item limitItem) {
+	r.Requests = desired.OverlayResources(item.DefaultRequest, r.Limits, r.Requests)
+	r.Limits = desired.OverlayResources(item.Default, r.Limits)
 }
 
 type limitItem struct {
@@ -42,7 +42,7 @@ type limitItem struct {
 	rangeName string
 }
 
-func items(ranges []corev1.LimitRange, kind corev1.LimitType) []limitItem {
+func limitItemsOfKind(ranges []corev1.LimitRange, kind corev1.LimitType) []limitItem {
 	var found []limitItem
 	for _, r := range ranges {
 		for _, item := range r.Spec.Limits {
@@ -63,9 +63,9 @@ func items(ranges []corev1.LimitRange, kind corev1.LimitType) []limitItem {
 	return found
 }
 
-// aboveDefault says that a container requests more than the limit which a LimitRange gives it, so that the API server calls its
+// requestAboveLimit says that a container requests more than the limit which a LimitRange gives it, so that the API server calls its
 // pod invalid, or the empty string.
-func aboveDefault(subject string, r corev1.ResourceRequirements) string {
+func requestAboveLimit(subject string, r corev1.ResourceRequirements) string {
 	for _, name := range slices.Sorted(maps.Keys(r.Requests)) {
 		request := r.Requests[name]
 		if limit, found := r.Limits[name]; found && request.Cmp(limit) > 0 {
@@ -75,25 +75,25 @@ func aboveDefault(subject string, r corev1.ResourceRequirements) string {
 	return ""
 }
 
-// violation returns the first way in which pods break a LimitRange, or the empty string.
-func violation(sets []desired.PodSet, ranges []corev1.LimitRange) string {
+// limitRangeViolation returns the first way in which pods break a LimitRange, or the empty string.
+func limitRangeViolation(sets []desired.PodSet, ranges []corev1.LimitRange) string {
 	for _, set := range sets {
 		for _, c := range slices.Concat(set.Spec.InitContainers, set.Spec.Containers) {
-			if text := aboveDefault(fmt.Sprintf("container `%s` of `%s`", c.Name, set.Name), c.Resources); text != "" && len(ranges) > 0 {
+			if text := requestAboveLimit(fmt.Sprintf("container `%s` of `%s`", c.Name, set.Name), c.Resources); text != "" && len(ranges) > 0 {
 				return text
 			}
 		}
-		for _, item := range items(ranges, corev1.LimitTypeContainer) {
+		for _, item := range limitItemsOfKind(ranges, corev1.LimitTypeContainer) {
 			for _, c := range slices.Concat(set.Spec.InitContainers, set.Spec.Containers) {
 				subject := fmt.Sprintf("container `%s` of `%s`", c.Name, set.Name)
-				if text := item.violated(subject, desired.RequestsOf(c.Resources), c.Resources.Limits); text != "" {
+				if text := item.violationOf(subject, desired.RequestsOf(c.Resources), c.Resources.Limits); text != "" {
 					return text
 				}
 			}
 		}
-		for _, item := range items(ranges, corev1.LimitTypePod) {
+		for _, item := range limitItemsOfKind(ranges, corev1.LimitTypePod) {
 			subject := fmt.Sprintf("a pod of `%s`", set.Name)
-			if text := item.violated(subject, desired.PodTotal(set.Spec, desired.RequestsOf), desired.PodTotal(set.Spec, desired.LimitsOf)); text != "" {
+			if text := item.violationOf(subject, desired.PodTotal(set.Spec, desired.RequestsOf), desired.PodTotal(set.Spec, desired.LimitsOf)); text != "" {
 				return text
 			}
 		}
@@ -101,7 +101,7 @@ func violation(sets []desired.PodSet, ranges []corev1.LimitRange) string {
 	return ""
 }
 
-func (item limitItem) violated(subject string, requests, limits corev1.ResourceList) string {
+func (item limitItem) violationOf(subject string, requests, limits corev1.ResourceList) string {
 	for _, name := range slices.Sorted(maps.Keys(item.Max)) {
 		most := item.Max[name]
 		if limit, found := limits[name]; !found {

@@ -18,13 +18,13 @@ import (
 // controlPlaneApart is how far the clocks of API server, Job controller and JobSet may be apart.
 const controlPlaneApart = 5 * time.Second
 
-// overtime returns the cause of a job that the Job controller stops because it takes longer than its runtime allows, or nil. The
+// overtimeCause returns the cause of a job that the Job controller stops because it takes longer than its runtime allows, or nil. The
 // maxDuration of a runtime is the activeDeadlineSeconds of the launcher's Job, and all that shows is a launcher that is being deleted
 // just then, as if somebody had done it, or that is gone when the JobSet has failed. A JobSet that starts its Jobs again gives each
 // of them as long, and deletes launchers for other reasons: nothing is said of those.
-func (f *Facts) overtime() *diagnose.Cause {
-	limit, since := timeLimitOf(f.JobSet), runsSince(f.JobSet)
-	if limit == 0 || since.IsZero() || f.SuspendWanted() || !launcherDecides(f.JobSet) {
+func (f *Facts) overtimeCause() *diagnose.Cause {
+	limit, since := timeLimitOf(f.JobSet), runStartOf(f.JobSet)
+	if limit == 0 || since.IsZero() || f.SuspendWanted() || !endsWithLauncher(f.JobSet) {
 		return nil
 	}
 	over := since.Add(limit - controlPlaneApart)
@@ -49,9 +49,9 @@ func (f *Facts) launcherStopped() time.Time {
 	return time.Time{}
 }
 
-// orOvertime returns what came first of a cause, which may be nil, and the end of the time that the runtime allows.
-func (f *Facts) orOvertime(cause *diagnose.Cause) *diagnose.Cause {
-	if over := f.overtime(); over != nil && (cause == nil || !cause.At.Before(over.At)) {
+// causeOrOvertime returns what came first of a cause, which may be nil, and the end of the time that the runtime allows.
+func (f *Facts) causeOrOvertime(cause *diagnose.Cause) *diagnose.Cause {
+	if over := f.overtimeCause(); over != nil && (cause == nil || !cause.At.Before(over.At)) {
 		return over
 	}
 	return cause
@@ -66,8 +66,8 @@ func timeLimitOf(js *jobset.JobSet) time.Duration {
 	return time.Duration(ptr.Deref(launcher.Template.Spec.ActiveDeadlineSeconds, 0)) * time.Second
 }
 
-// runsSince returns when a JobSet was made or resumed, which is when the time of its Jobs begins; zero while it is suspended.
-func runsSince(js *jobset.JobSet) time.Time {
+// runStartOf returns when a JobSet was made or resumed, which is when the time of its Jobs begins; zero while it is suspended.
+func runStartOf(js *jobset.JobSet) time.Time {
 	switch c := apimeta.FindStatusCondition(js.Status.Conditions, string(jobset.JobSetSuspended)); {
 	case job.IsSuspended(js), c != nil && c.Status == metav1.ConditionTrue:
 		return time.Time{}

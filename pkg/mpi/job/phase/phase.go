@@ -49,8 +49,8 @@ const (
 	Failed Phase = "Failed"
 )
 
-// All lists the phases.
-func All() []Phase {
+// AllPhases lists the phases.
+func AllPhases() []Phase {
 	return []Phase{Refused, Queued, Suspended, Preempted, Stopping, Creating, Scheduling, Pulling,
 		Starting, Running, Restarting, Complete, Failed}
 }
@@ -93,8 +93,8 @@ func (p Phase) State() string {
 	return ""
 }
 
-// OfEnd is the phase of a job that a terminal condition, or this pass, ends. Made says that its objects were made.
-func OfEnd(reason mpi.Reason, succeeded, made bool) Phase {
+// PhaseOfEnd is the phase of a job that a terminal condition, or this pass, ends. Made says that its objects were made.
+func PhaseOfEnd(reason mpi.Reason, succeeded, made bool) Phase {
 	switch {
 	case succeeded:
 		return Complete
@@ -104,10 +104,10 @@ func OfEnd(reason mpi.Reason, succeeded, made bool) Phase {
 	return Refused
 }
 
-// toldEnd is the phase of a job whose end its status tells.
-func (f *Facts) toldEnd() Phase {
+// publishedEndPhase is the phase of a job whose end its status tells.
+func (f *Facts) publishedEndPhase() Phase {
 	if failed := f.PublishedCondition(trainer.TrainJobFailed); failed != nil && !f.HasPublishedCondition(trainer.TrainJobComplete) {
-		return OfEnd(mpi.Reason(failed.Reason), false, f.WasMade())
+		return PhaseOfEnd(mpi.Reason(failed.Reason), false, f.WasJobSetMade())
 	}
 	return Complete
 }
@@ -127,7 +127,7 @@ func (f *Facts) suspendedPhase() Phase {
 	return Suspended
 }
 
-func (f *Facts) unlessSuspended(p Phase) Phase {
+func (f *Facts) suspendedPhaseOr(p Phase) Phase {
 	if f.SuspendWanted() {
 		return f.suspendedPhase()
 	}
@@ -137,11 +137,11 @@ func (f *Facts) unlessSuspended(p Phase) Phase {
 // startedPhase is the phase of a job whose JobSet runs.
 func (f *Facts) startedPhase() Phase {
 	switch {
-	case f.Launch() == LaunchRuns:
+	case f.LaunchStep() == LaunchRuns:
 		return Running
-	case len(f.Current) < f.Want || !observe.Placed(f.Current):
+	case len(f.Current) < f.Want || !observe.ArePlaced(f.Current):
 		return Scheduling
-	case !observe.AllReady(f.Current):
+	case !observe.AreReady(f.Current):
 		return Pulling
 	}
 	return Starting

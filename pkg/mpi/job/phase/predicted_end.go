@@ -24,12 +24,12 @@ const launcherSucceeded = "the launcher succeeded"
 
 // successEnd is the end of a job whose launcher succeeded, with what its agent adds: a launch that failed may have been passed
 // over by the command.
-func (f *Facts) successEnd() *End {
+func (f *Facts) successEnd() *JobEnd {
 	message := launcherSucceeded
-	if launcher := observe.LauncherOf(f.Current); launcher != nil && job.WithAgent(f.JobSet) {
+	if launcher := observe.LauncherOf(f.Current); launcher != nil && job.HasAgent(f.JobSet) {
 		message += successNote(observe.MainEnd(launcher))
 	}
-	return &End{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted, Message: message}}
+	return &JobEnd{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted, Message: message}}
 }
 
 // successNote is what the agent says beside a success, as a continuation of a sentence.
@@ -50,9 +50,9 @@ func successNote(exit *corev1.ContainerStateTerminated) string {
 //
 // A job of a queue waits for its JobSet: of a TrainJob that is over, Kueue suspends the Jobs that are not (pkg/controller/jobframework,
 // shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
-func (f *Facts) predictedEnd() *End {
+func (f *Facts) predictedEnd() *JobEnd {
 	launcher := observe.LauncherOf(f.Current)
-	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.WithAgent(f.JobSet) || !launcherDecides(f.JobSet) {
+	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.HasAgent(f.JobSet) || !endsWithLauncher(f.JobSet) {
 		return nil
 	}
 	exit := observe.MainEnd(launcher)
@@ -69,14 +69,14 @@ func (f *Facts) predictedEnd() *End {
 		return end
 	}
 	if cause := f.cause(); cause != nil && cause.IsFinal() {
-		return &End{Cause: *cause, Early: true}
+		return &JobEnd{Cause: *cause, Early: true}
 	}
 	return nil
 }
 
-// launcherDecides reports whether the end of the launcher is that of the JobSet, as in all compiled runtimes: its success is enough,
+// endsWithLauncher reports whether the end of the launcher is that of the JobSet, as in all compiled runtimes: its success is enough,
 // and nothing starts it again after a failure.
-func launcherDecides(js *jobset.JobSet) bool {
+func endsWithLauncher(js *jobset.JobSet) bool {
 	launcher, success, failure := job.ReplicatedJob(js.Spec, mpi.LauncherJob), js.Spec.SuccessPolicy, js.Spec.FailurePolicy
 	return launcher != nil && ptr.Deref(launcher.Template.Spec.BackoffLimit, 1) == 0 && launcher.Template.Spec.PodFailurePolicy == nil &&
 		success != nil && slices.Equal(success.TargetReplicatedJobs, []string{mpi.LauncherJob}) &&

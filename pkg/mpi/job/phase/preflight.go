@@ -11,7 +11,7 @@ import (
 
 // Preflight says of a job that does not exist yet what the controller would: why it can never have its pods in a namespace of these bounds, or
 // what it would wait for there. Both are nil where nothing is in the way. A suspended job is judged as if it were resumed.
-func Preflight(trainJob *trainer.TrainJob, runtime job.Runtime, bounds observe.Bounds) (never, waits *diagnose.Cause, err error) {
+func Preflight(trainJob *trainer.TrainJob, runtime job.Runtime, bounds observe.NamespaceBounds) (never, waits *diagnose.Cause, err error) {
 	awake := trainJob.DeepCopy()
 	awake.Spec.Suspend = ptr.To(false)
 	made, err := job.Resolve(awake, runtime)
@@ -20,8 +20,8 @@ func Preflight(trainJob *trainer.TrainJob, runtime job.Runtime, bounds observe.B
 	}
 	f := &Facts{Observed: observe.Observed{TrainJob: awake, Bounds: bounds}}
 	sets := f.podsWithDefaults(made)
-	if never = f.neverAdmitted(sets); never != nil {
+	if never = f.permanentHoldCause(sets); never != nil {
 		return never, nil, nil
 	}
-	return nil, f.heldBeforePods(sets), nil
+	return nil, f.holdBeforePodsCause(sets), nil
 }

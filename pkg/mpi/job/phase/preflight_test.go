@@ -24,13 +24,13 @@ func TestForesee(t *testing.T) {
 	}
 	runtime := job.Runtime{Labels: built.Labels, Spec: built.Spec}
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Name: "train", Namespace: "team"}, Spec: trainer.TrainJobSpec{Suspend: ptr.To(true)}}
-	pods := func(hard, used string) observe.Bounds {
-		return observe.Bounds{Quotas: []corev1.ResourceQuota{{Status: corev1.ResourceQuotaStatus{
+	pods := func(hard, used string) observe.NamespaceBounds {
+		return observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{{Status: corev1.ResourceQuotaStatus{
 			Hard: corev1.ResourceList{"pods": resource.MustParse(hard)}, Used: corev1.ResourceList{"pods": resource.MustParse(used)},
 		}}}}
 	}
 	for name, tc := range map[string]struct {
-		bounds       observe.Bounds
+		bounds       observe.NamespaceBounds
 		never, waits bool
 	}{"Room": {pods("3", "0"), false, false}, "Waits": {pods("3", "1"), false, true}, "Never": {pods("2", "0"), true, false}} {
 		never, waits, err := Preflight(trainJob, runtime, tc.bounds)
@@ -47,7 +47,7 @@ func TestForesee(t *testing.T) {
 		t.Error("the job was changed")
 	}
 	trainJob.Spec.Initializer = &trainer.Initializer{}
-	if _, _, err := Preflight(trainJob, runtime, observe.Bounds{}); err == nil {
+	if _, _, err := Preflight(trainJob, runtime, observe.NamespaceBounds{}); err == nil {
 		t.Error("an initializer was taken")
 	}
 }

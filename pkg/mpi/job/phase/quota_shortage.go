@@ -13,22 +13,22 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 )
 
-// shortage is a resource of which a quota has less than the job needs.
-type shortage struct {
+// quotaShortage is a resource of which a quota has less than the job needs.
+type quotaShortage struct {
 	quota, resource   string
 	needs, used, hard resource.Quantity
 	// hint says why the numbers do not tell all, or is empty.
 	hint string
 }
 
-// never reports whether the quota is too small even when it is empty.
-func (s shortage) never() bool { return s.hint != "" || s.needs.Cmp(s.hard) > 0 }
+// isPermanent reports whether the quota is too small even when it is empty.
+func (s quotaShortage) isPermanent() bool { return s.hint != "" || s.needs.Cmp(s.hard) > 0 }
 
-func (s shortage) String() string {
+func (s quotaShortage) String() string {
 	if s.hint != "" {
 		return s.hint
 	}
-	if s.never() {
+	if s.isPermanent() {
 		return fmt.Sprintf("Insufficient %s: requested %s, quota `%s` allows %s in all (%s)", resourceNoun(s.resource), &s.needs, s.quota, &s.hard, s.resource)
 	}
 	left := s.hard.DeepCopy()
@@ -51,57 +51,57 @@ func resourceNoun(name string) string {
 	return short
 }
 
-// shortages compares all pods of a job with every quota that counts them, sorted: those that no waiting helps come first.
-func shortages(sets []desired.PodSet, quotas []corev1.ResourceQuota) []shortage {
-	var found []shortage
+// findShortages compares all pods of a job with every quota that counts them, sorted: those that no waiting helps come first.
+func findShortages(sets []desired.PodSet, quotas []corev1.ResourceQuota) []quotaShortage {
+	var found []quotaShortage
 	for _, quota := range quotas {
-		counted := slices.DeleteFunc(slices.Clone(sets), func(s desired.PodSet) bool { return !counts(quota, s.Spec) })
+		counted := slices.DeleteFunc(slices.Clone(sets), func(s desired.PodSet) bool { return !quotaCountsPod(quota, s.Spec) })
 		if len(counted) == 0 {
 			continue
 		}
-		needs, hard := usage(counted), quota.Status.Hard
+		needs, hard := quotaUsage(counted), quota.Status.Hard
 		if len(hard) == 0 {
 			hard = quota.Spec.Hard
 		}
 		for _, name := range slices.Sorted(maps.Keys(hard)) {
-			if hint := unspecified(quota.Name, name, counted); hint != "" {
-				found = append(found, shortage{quota: quota.Name, resource: string(name), hint: hint})
+			if hint := whyUnspecified(quota.Name, name, counted); hint != "" {
+				found = append(found, quotaShortage{quota: quota.Name, resource: string(name), hint: hint})
 				continue
 			}
 			need, asked := needs[name]
-			s := shortage{quota: quota.Name, resource: string(name), needs: need, used: quota.Status.Used[name], hard: hard[name]}
-			if after := sumOf(need, s.used); asked && !need.IsZero() && after.Cmp(s.hard) > 0 {
+			s := quotaShortage{quota: quota.Name, resource: string(name), needs: need, used: quota.Status.Used[name], hard: hard[name]}
+			if after := addQuantities(need, s.used); asked && !need.IsZero() && after.Cmp(s.hard) > 0 {
 				found = append(found, s)
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b shortage) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.quota, b.quota), cmp.Compare(a.resource, b.resource))
+	slices.SortStableFunc(found, func(a, b quotaShortage) int {
+		return cmp.Or(cmp.Compare(shortageRank(a), shortageRank(b)), cmp.Compare(a.quota, b.quota), cmp.Compare(a.resource, b.resource))
 	})
 	return found
 }
 
-// rank puts what no waiting helps first, then accelerators, which people ask about.
-func rank(s shortage) int {
+// shortageRank puts what no waiting helps first, then accelerators, which people ask about.
+func shortageRank(s quotaShortage) int {
 	order := 1
 	if resourceNoun(s.resource) == "GPUs" {
 		order = 0
 	}
-	if !s.never() {
+	if !s.isPermanent() {
 		order += 2
 	}
 	return order
 }
 
-func sumOf(a, b resource.Quantity) resource.Quantity {
+func addQuantities(a, b resource.Quantity) resource.Quantity {
 	total := a.DeepCopy()
 	total.Add(b)
 	return total
 }
 
-// usage returns what a quota counts, under the names that quotas have for it
+// quotaUsage returns what a quota counts, under the names that quotas have for it
 // (https://kubernetes.io/docs/concepts/policy/resource-quotas/).
-func usage(sets []desired.PodSet) corev1.ResourceList {
+func quotaUsage(sets []desired.PodSet) corev1.ResourceList {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	pods := int64(0)
 	for _, set := range sets {
@@ -124,9 +124,9 @@ func usage(sets []desired.PodSet) corev1.ResourceList {
 	return total
 }
 
-// unspecified says why a quota refuses pods that leave a resource open: a quota on CPU or memory makes every container
+// whyUnspecified says why a quota refuses pods that leave a resource open: a quota on CPU or memory makes every container
 // name it (k8s.io/kubernetes pkg/quota/v1/evaluator/core).
-func unspecified(quota string, name corev1.ResourceName, sets []desired.PodSet) string {
+func whyUnspecified(quota string, name corev1.ResourceName, sets []desired.PodSet) string {
 	part, what := desired.RequestsOf, "request"
 	bare, isLimit := strings.CutPrefix(string(name), "limits.")
 	if isLimit {
@@ -146,10 +146,10 @@ func unspecified(quota string, name corev1.ResourceName, sets []desired.PodSet) 
 	return ""
 }
 
-// counts reports whether the scopes of a quota take in a pod.
-func counts(quota corev1.ResourceQuota, pod corev1.PodSpec) bool {
+// quotaCountsPod reports whether the scopes of a quota take in a pod.
+func quotaCountsPod(quota corev1.ResourceQuota, pod corev1.PodSpec) bool {
 	for _, scope := range quota.Spec.Scopes {
-		if !inScope(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, pod) {
+		if !isInScope(corev1.ScopedResourceSelectorRequirement{ScopeName: scope, Operator: corev1.ScopeSelectorOpExists}, pod) {
 			return false
 		}
 	}
@@ -157,34 +157,34 @@ func counts(quota corev1.ResourceQuota, pod corev1.PodSpec) bool {
 		return true
 	}
 	return !slices.ContainsFunc(quota.Spec.ScopeSelector.MatchExpressions, func(r corev1.ScopedResourceSelectorRequirement) bool {
-		return !inScope(r, pod)
+		return !isInScope(r, pod)
 	})
 }
 
-func inScope(r corev1.ScopedResourceSelectorRequirement, pod corev1.PodSpec) bool {
+func isInScope(r corev1.ScopedResourceSelectorRequirement, pod corev1.PodSpec) bool {
 	switch r.ScopeName {
 	case corev1.ResourceQuotaScopeTerminating:
 		return pod.ActiveDeadlineSeconds != nil
 	case corev1.ResourceQuotaScopeNotTerminating:
 		return pod.ActiveDeadlineSeconds == nil
 	case corev1.ResourceQuotaScopeBestEffort:
-		return bestEffort(pod)
+		return isBestEffort(pod)
 	case corev1.ResourceQuotaScopeNotBestEffort:
-		return !bestEffort(pod)
+		return !isBestEffort(pod)
 	case corev1.ResourceQuotaScopePriorityClass:
-		return matches(r, pod.PriorityClassName)
+		return matchesScope(r, pod.PriorityClassName)
 	case corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
-		return crossNamespace(pod.Affinity)
+		return hasCrossNamespaceTerm(pod.Affinity)
 	}
 	// A scope that we do not know: the API server decides.
 	return false
 }
 
-func bestEffort(pod corev1.PodSpec) bool {
+func isBestEffort(pod corev1.PodSpec) bool {
 	return len(desired.PodTotal(pod, desired.RequestsOf)) == 0
 }
 
-func matches(r corev1.ScopedResourceSelectorRequirement, value string) bool {
+func matchesScope(r corev1.ScopedResourceSelectorRequirement, value string) bool {
 	switch r.Operator {
 	case corev1.ScopeSelectorOpIn:
 		return slices.Contains(r.Values, value)
@@ -196,7 +196,7 @@ func matches(r corev1.ScopedResourceSelectorRequirement, value string) bool {
 	return value != ""
 }
 
-func crossNamespace(affinity *corev1.Affinity) bool {
+func hasCrossNamespaceTerm(affinity *corev1.Affinity) bool {
 	if affinity == nil {
 		return false
 	}

@@ -98,10 +98,10 @@ func TestShortages(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			found := shortages(fourNodes(), []corev1.ResourceQuota{tc.quota})
+			found := findShortages(fourNodes(), []corev1.ResourceQuota{tc.quota})
 			got, never := "", false
 			if len(found) > 0 {
-				got, never = found[0].String(), found[0].never()
+				got, never = found[0].String(), found[0].isPermanent()
 			}
 			if got != tc.want || never != tc.never {
 				t.Errorf("%s:\nwant %q, never %v\n got %q, never %v", tc.reason, tc.want, tc.never, got, never)
@@ -111,7 +111,7 @@ func TestShortages(t *testing.T) {
 }
 
 func TestWorstShortageComesFirst(t *testing.T) {
-	found := shortages(fourNodes(), []corev1.ResourceQuota{quotaWith(
+	found := findShortages(fourNodes(), []corev1.ResourceQuota{quotaWith(
 		listOf("cpu", "9", "memory", "1Gi", "requests.nvidia.com/gpu", "32"), listOf("cpu", "9", "requests.nvidia.com/gpu", "1"),
 	)})
 	var got []string
@@ -150,7 +150,7 @@ func TestLimitRanges(t *testing.T) {
 			if name == "Pod" {
 				sets = sets[1:]
 			}
-			if got := violation(withDefaults(sets, ranges(tc.item)), ranges(tc.item)); got != tc.want {
+			if got := limitRangeViolation(podSetsWithDefaults(sets, ranges(tc.item)), ranges(tc.item)); got != tc.want {
 				t.Errorf("%s:\nwant %q\n got %q", tc.reason, tc.want, got)
 			}
 		})
@@ -163,7 +163,7 @@ func TestDefaultsCount(t *testing.T) {
 	limits := []corev1.LimitRange{{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
 		Type: corev1.LimitTypeContainer, Default: listOf("cpu", "2"), DefaultRequest: listOf("cpu", "1"),
 	}}}}}
-	found := shortages(withDefaults(bare, limits), []corev1.ResourceQuota{quotaWith(listOf("requests.cpu", "2", "limits.cpu", "6"), nil)})
+	found := findShortages(podSetsWithDefaults(bare, limits), []corev1.ResourceQuota{quotaWith(listOf("requests.cpu", "2", "limits.cpu", "6"), nil)})
 	if len(found) != 1 || found[0].resource != "requests.cpu" || found[0].needs.String() != "3" {
 		t.Errorf("three pods with the default request of one CPU need three: %v", found)
 	}

@@ -33,7 +33,7 @@ func runtimeNotFoundText(ref trainer.RuntimeRef) string {
 func (f *Facts) StartProblem() *diagnose.Cause {
 	return diagnose.StartProblem(diagnose.StartState{
 		Pods: f.currentEvidence(), Want: f.Want,
-		Refused: refusedIn(f.Warnings, f.JobSet, f.Jobs), Warnings: warningsOf(f.Warnings),
+		Refused: refusalMessages(f.Warnings, f.JobSet, f.Jobs), Warnings: warningsOf(f.Warnings),
 	})
 }
 
@@ -41,13 +41,13 @@ func (f *Facts) startProblemOf(pod *corev1.Pod) *diagnose.Cause {
 	return diagnose.StartProblem(diagnose.StartState{Pods: f.evidenceOf([]*corev1.Pod{pod}), Want: 1})
 }
 
-// podRefusal returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
+// podRefusalCause returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
 // controllers; nothing else records it.
-func podRefusal(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) *diagnose.Cause {
-	return diagnose.StartProblem(diagnose.StartState{Want: 1, Refused: refusedIn(warnings, jobSet, jobs)})
+func podRefusalCause(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) *diagnose.Cause {
+	return diagnose.StartProblem(diagnose.StartState{Want: 1, Refused: refusalMessages(warnings, jobSet, jobs)})
 }
 
-func refusedIn(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) []string {
+func refusalMessages(warnings []corev1.Event, jobSet metav1.Object, jobs []metav1.PartialObjectMetadata) []string {
 	about := map[string]bool{string(jobSet.GetUID()): true}
 	for _, job := range jobs {
 		about[string(job.UID)] = true

@@ -9,7 +9,7 @@ import (
 
 // Verdict returns what the agent of the launcher says about the run, or nil.
 func (f *Facts) Verdict() *mpi.Verdict {
-	if !f.Owns() {
+	if !f.OwnsJobSet() {
 		return nil
 	}
 	launcher := observe.LauncherOf(f.All)
@@ -26,8 +26,8 @@ func (f *Facts) Verdict() *mpi.Verdict {
 	return nil
 }
 
-// Launched reports whether the launcher's agent tells that it started the command.
-func (f *Facts) Launched() bool {
+// HasCommandStarted reports whether the launcher's agent tells that it started the command.
+func (f *Facts) HasCommandStarted() bool {
 	verdict := f.Verdict()
 	return verdict != nil && verdict.Timings != nil && verdict.Timings.CommandSeconds != nil
 }
@@ -42,12 +42,12 @@ type StartTimes struct {
 
 // StartTimes returns nil for a job that is not ready, or that this process did not see from the beginning.
 func (f *Facts) StartTimes() *StartTimes {
-	if !f.Owns() {
+	if !f.OwnsJobSet() {
 		return nil
 	}
-	runs, begun := f.Since(observe.FactRuns, f.JobSet.UID)
-	placed, all := f.Since(observe.FactPlaced, f.JobSet.UID)
-	ready, up := f.Since(observe.FactReady, f.JobSet.UID)
+	runs, begun := f.FactSince(observe.FactRuns, f.JobSet.UID)
+	placed, all := f.FactSince(observe.FactPlaced, f.JobSet.UID)
+	ready, up := f.FactSince(observe.FactReady, f.JobSet.UID)
 	if !begun || !all || !up {
 		return nil
 	}

@@ -142,6 +142,10 @@ var catalog = []family{
 		packages: map[string]string{"collector": "lockstep.dev/lockstep/test/cluster/programs/collector"},
 	},
 	{
+		folder: "prometheus-operator", seconds: 120, module: "github.com/prometheus-operator/prometheus-operator", extra: true,
+		packages: map[string]string{"prometheus-operator": "github.com/prometheus-operator/prometheus-operator/cmd/operator"},
+	},
+	{
 		folder: "pause", seconds: 1,
 		packages: map[string]string{"pause": "lockstep.dev/lockstep/test/cluster/programs/pause"},
 	},

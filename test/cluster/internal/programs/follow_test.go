@@ -23,10 +23,11 @@ var shared = regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|golang\.org/x|google\.g
 
 // apart are the modules that have versions of their own, and why.
 var apart = map[string]string{
-	"argo-cd":   "its releases stand on versions of Kubernetes that are older than the product's",
-	"collector": "OpenTelemetry's own libraries are newer than the product's",
-	"loki":      "its releases stand on versions of Kubernetes that are older than the product's",
-	"flux":      "one of its libraries asks for a json-iterator that is newer than the product's",
+	"argo-cd":             "its releases stand on versions of Kubernetes that are older than the product's",
+	"collector":           "OpenTelemetry's own libraries are newer than the product's",
+	"loki":                "its releases stand on versions of Kubernetes that are older than the product's",
+	"prometheus-operator": "one of its libraries asks for a golang.org/x/exp that is newer than the product's",
+	"flux":                "one of its libraries asks for a json-iterator that is newer than the product's",
 }
 
 // All modules in test/cluster and test/images follow the product's versions, so that Go's build cache shares what they have in common: a

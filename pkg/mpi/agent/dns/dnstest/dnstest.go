@@ -35,14 +35,14 @@ type Server struct {
 	now      func() time.Time
 	keep     time.Duration
 	records  map[string]netip.Addr
-	cache    map[Query]kept
+	cache    map[Query]cachedAnswer
 	heard    []Query
 	code     dnsmessage.RCode
 	truncate bool
 	mute     bool
 }
 
-type kept struct {
+type cachedAnswer struct {
 	until time.Time
 	code  dnsmessage.RCode
 	addr  netip.Addr
@@ -51,10 +51,10 @@ type kept struct {
 // Start starts a server at an `address:port` that ends with the test. Answers are kept for a time.
 func Start(t testing.TB, address string, keep time.Duration) *Server {
 	t.Helper()
-	udp, tcp := listen(t, address)
+	udp, tcp := listenOnUDPAndTCP(t, address)
 	s := &Server{
 		Address: udp.LocalAddr().String(), now: time.Now, keep: keep,
-		records: map[string]netip.Addr{}, cache: map[Query]kept{},
+		records: map[string]netip.Addr{}, cache: map[Query]cachedAnswer{},
 	}
 	var running sync.WaitGroup
 	running.Go(func() { s.serveUDP(udp) })
@@ -63,8 +63,8 @@ func Start(t testing.TB, address string, keep time.Duration) *Server {
 	return s
 }
 
-// listen takes the same port for UDP and TCP. When any port will do, one that only UDP could have is given back.
-func listen(t testing.TB, address string) (net.PacketConn, net.Listener) {
+// listenOnUDPAndTCP takes the same port for UDP and TCP. When any port will do, one that only UDP could have is given back.
+func listenOnUDPAndTCP(t testing.TB, address string) (net.PacketConn, net.Listener) {
 	t.Helper()
 	for tries := 1; ; tries++ {
 		udp, err := net.ListenPacket("udp", address)
@@ -89,8 +89,8 @@ func (s *Server) SetClock(now func() time.Time) {
 	s.now = now
 }
 
-// Set gives a name an address; the zero address removes it. The cache does not hear of it.
-func (s *Server) Set(name string, address netip.Addr) {
+// SetAddress gives a name an address; the zero address removes it. The cache does not hear of it.
+func (s *Server) SetAddress(name string, address netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records[name] = address
@@ -99,29 +99,29 @@ func (s *Server) Set(name string, address netip.Addr) {
 	}
 }
 
-// Fail makes the server answer everything with a code.
-func (s *Server) Fail(code dnsmessage.RCode) {
+// FailWith makes the server answer everything with a code.
+func (s *Server) FailWith(code dnsmessage.RCode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.code = code
 }
 
-// Truncate makes answers by UDP too long.
-func (s *Server) Truncate() {
+// TruncateUDP makes answers by UDP too long.
+func (s *Server) TruncateUDP() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.truncate = true
 }
 
-// Mute makes the server answer nothing.
-func (s *Server) Mute() {
+// StopAnswering makes the server answer nothing.
+func (s *Server) StopAnswering() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mute = true
 }
 
-// Heard returns all queries so far.
-func (s *Server) Heard() []Query {
+// Queries returns all queries so far.
+func (s *Server) Queries() []Query {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.heard)
@@ -134,7 +134,7 @@ func (s *Server) serveUDP(conn net.PacketConn) {
 		if err != nil {
 			return
 		}
-		if answer := s.answer(buffer[:n], "udp"); answer != nil {
+		if answer := s.answerQuery(buffer[:n], "udp"); answer != nil {
 			_, _ = conn.WriteTo(answer, from) // the client may have gone
 		}
 	}
@@ -150,7 +150,7 @@ func (s *Server) serveTCP(listener net.Listener) {
 		if _, err := io.ReadFull(conn, length[:]); err == nil {
 			query := make([]byte, binary.BigEndian.Uint16(length[:]))
 			if _, err := io.ReadFull(conn, query); err == nil {
-				answer := s.answer(query, "tcp")
+				answer := s.answerQuery(query, "tcp")
 				_, _ = conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
 			}
 		}
@@ -158,7 +158,7 @@ func (s *Server) serveTCP(listener net.Listener) {
 	}
 }
 
-func (s *Server) answer(text []byte, network string) []byte {
+func (s *Server) answerQuery(text []byte, network string) []byte {
 	var query dnsmessage.Message
 	if query.Unpack(text) != nil || len(query.Questions) != 1 {
 		return nil
@@ -175,12 +175,12 @@ func (s *Server) answer(text []byte, network string) []byte {
 		return nil
 	}
 	key.Network = ""
-	found := s.look(key)
+	found := s.lookUp(key)
 	answer := dnsmessage.Message{
 		Header:    dnsmessage.Header{ID: query.ID, Response: true, RCode: found.code, Truncated: s.truncate && network == "udp"},
 		Questions: query.Questions,
 	}
-	s.fill(&answer, asked, found)
+	s.fillAnswer(&answer, asked, found)
 	packed, err := answer.Pack()
 	if err != nil {
 		return nil
@@ -188,16 +188,16 @@ func (s *Server) answer(text []byte, network string) []byte {
 	return packed
 }
 
-// look answers from the cache, or from the records and leaves the answer there.
-func (s *Server) look(key Query) kept {
+// lookUp answers from the cache, or from the records and leaves the answer there.
+func (s *Server) lookUp(key Query) cachedAnswer {
 	now := s.now()
 	if s.code != 0 {
-		return kept{code: s.code, until: now}
+		return cachedAnswer{code: s.code, until: now}
 	}
 	if found, cached := s.cache[key]; cached && now.Before(found.until) {
 		return found
 	}
-	fresh := kept{until: now.Add(s.keep)}
+	fresh := cachedAnswer{until: now.Add(s.keep)}
 	address, exists := s.records[key.Name]
 	switch {
 	case !exists:
@@ -209,7 +209,7 @@ func (s *Server) look(key Query) kept {
 	return fresh
 }
 
-func (s *Server) fill(answer *dnsmessage.Message, asked dnsmessage.Question, found kept) {
+func (s *Server) fillAnswer(answer *dnsmessage.Message, asked dnsmessage.Question, found cachedAnswer) {
 	header := dnsmessage.ResourceHeader{
 		Name: asked.Name, Class: dnsmessage.ClassINET, TTL: uint32(max(0, found.until.Sub(s.now()).Round(time.Second).Seconds())),
 	}

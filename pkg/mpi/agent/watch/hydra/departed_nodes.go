@@ -14,17 +14,17 @@ import (
 // mpiexec listens. It returns nothing for other commands, and for proxies of MPI_Comm_spawn.
 func launchKey(line string) string {
 	words := strings.Fields(line)
-	if valueAfter(words, "--pgid") != "0" {
+	if valueOfFlag(words, "--pgid") != "0" {
 		return ""
 	}
-	key := valueAfter(words, "--control-port")
+	key := valueOfFlag(words, "--control-port")
 	if _, port, err := net.SplitHostPort(key); err != nil || !allDigits(port) {
 		return ""
 	}
 	return key
 }
 
-func valueAfter(words []string, flag string) string {
+func valueOfFlag(words []string, flag string) string {
 	if i := slices.Index(words, flag); i >= 0 && i+1 < len(words) {
 		return words[i+1]
 	}
@@ -33,17 +33,17 @@ func valueAfter(words []string, flag string) string {
 
 func allDigits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
-func portOf(key string) string { return key[strings.LastIndex(key, ":")+1:] }
+func portOfKey(key string) string { return key[strings.LastIndex(key, ":")+1:] }
 
-// NoteDeparted notes that a command has ended with 0 on a node, where it was a proxy of Hydra: nothing is wrong with that as far as the
+// NoteDepartedNode notes that a command has ended with 0 on a node, where it was a proxy of Hydra: nothing is wrong with that as far as the
 // proxy knows.
-func NoteDeparted(stateDir, command, host string) error {
+func NoteDepartedNode(stateDir, command, host string) error {
 	key := launchKey(command)
-	if key == "" || !program.LineNamesHydraProxy(command) {
+	if key == "" || !program.StartsHydraProxy(command) {
 		return nil
 	}
-	return state.AppendLine(departedPath(stateDir, portOf(key)), host)
+	return state.AppendLine(departedNodesPath(stateDir, portOfKey(key)), host)
 }
 
-// departedPath is where the remote shells of a launch note the nodes that it has left, with `*` for all launches.
-func departedPath(stateDir, port string) string { return filepath.Join(stateDir, "left-"+port) }
+// departedNodesPath is where the remote shells of a launch note the nodes that it has left, with `*` for all launches.
+func departedNodesPath(stateDir, port string) string { return filepath.Join(stateDir, "left-"+port) }

@@ -32,7 +32,7 @@ const (
 // LauncherKillDelay reports whether, and after which time, the launcher that started a remote shell has to be ended, by the code of its command.
 func LauncherKillDelay(command string, code int) (after time.Duration, end bool) {
 	switch {
-	case !program.LineNamesHydraProxy(command) || code == 0:
+	case !program.StartsHydraProxy(command) || code == 0:
 		return 0, false
 	case code == program.CodeToldToEnd:
 		return ownEnd, true // who stops that pod may stop this one too, a moment later

@@ -57,7 +57,7 @@ func TestAProxyThatHidesAFailureIsNotBelieved(t *testing.T) {
 	const command, other = 20, 30
 	watch := func(x *Proxies, line string, pid int) *proxyWatch {
 		_, w := WatchProxy(t.Context(), x, line)
-		w.Started(pid)
+		w.StartWatching(pid)
 		return w
 	}
 	x := withProxies(command, other)
@@ -65,7 +65,7 @@ func TestAProxyThatHidesAFailureIsNotBelieved(t *testing.T) {
 		t.Errorf("nothing failed: %d", got)
 	}
 	for range 16 {
-		x.RankFailed(x.byPID[command])
+		x.NoteRankFailure(x.byPID[command])
 	}
 	failed := watch(x, proxyLine, command)
 	for name, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestAProxyThatHidesAFailureIsNotBelieved(t *testing.T) {
 			t.Errorf("%s: %d", name, got)
 		}
 	}
-	failed.Release()
+	failed.StopWatching()
 	if got := watch(x, proxyLine, command).EncodeExitCode(0); got != 0 {
 		t.Errorf("an earlier command of this number: %d", got)
 	}
@@ -101,8 +101,8 @@ func TestAProxyThatHangsIsEnded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := withProxies(20, 30)
 				ctx, w := WatchProxy(t.Context(), x, tc.line)
-				defer w.Release()
-				w.Started(tc.command)
+				defer w.StopWatching()
+				w.StartWatching(tc.command)
 				time.Sleep(time.Hour)
 				if ctx.Err() != nil {
 					t.Fatal("ended without a reason")
@@ -131,7 +131,7 @@ func TestEmptyLaunch(t *testing.T) {
 		"no launch":           {[]proc.Process{{PID: 2, Parent: 1, Name: "python"}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := emptyLauncher(c.table); got != c.want {
+			if got := idleLauncher(c.table); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})

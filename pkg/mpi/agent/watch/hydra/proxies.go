@@ -96,29 +96,29 @@ func (x *Proxies) ProxyOf(rank proc.Process, environment []string, tree proc.Tre
 	defer x.mu.Unlock()
 	p := x.byPID[parent.PID]
 	if p == nil || p.parent != parent.Parent { // or the number was given away again
-		p = &Proxy{pid: parent.PID, parent: parent.Parent, command: tree.Topmost(parent), ranks: map[int]rankNumbers{}}
+		p = &Proxy{pid: parent.PID, parent: parent.Parent, command: tree.TopmostAncestor(parent), ranks: map[int]rankNumbers{}}
 		x.byPID[p.pid], x.newest = p, p
 	}
-	p.saw(rank.PID, environment)
+	p.noteRank(rank.PID, environment)
 	return p
 }
 
-// saw notes the place of a rank.
-func (p *Proxy) saw(pid int, environment []string) {
+// noteRank notes the place of a rank.
+func (p *Proxy) noteRank(pid int, environment []string) {
 	number, _ := proc.RankOf(environment)
-	value, _ := proc.Value(environment, "MPI_LOCALRANKID")
+	value, _ := proc.VariableValue(environment, "MPI_LOCALRANKID")
 	local, err := strconv.Atoi(value)
 	if err != nil {
 		local = -1
 	}
 	p.ranks[pid] = rankNumbers{number, local}
-	value, _ = proc.Value(environment, "MPI_LOCALNRANKS")
+	value, _ = proc.VariableValue(environment, "MPI_LOCALNRANKS")
 	size, _ := strconv.Atoi(value)
 	p.size, p.world = verdict.MergeWorldSize(p.size, size), verdict.MergeWorldSize(p.world, proc.WorldSize(environment))
 }
 
-// RankFailed notes that a rank of a proxy ended with an error; nil is none of Hydra's.
-func (x *Proxies) RankFailed(p *Proxy) {
+// NoteRankFailure notes that a rank of a proxy ended with an error; nil is none of Hydra's.
+func (x *Proxies) NoteRankFailure(p *Proxy) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if p != nil {
@@ -134,19 +134,19 @@ func (x *Proxies) Observe(root fs.FS, tree proc.Tree, now time.Time) []MissingRa
 	var gone []MissingRank
 	for _, p := range x.byPID {
 		_, runs := tree[p.pid]
-		lost := p.failed > 0 || p.misses(tree)
-		waits := runs && (lost || now.Sub(x.asked) < askedFor) && allWait(root, p.pid, tree)
-		p.waiting, p.idle, p.looked = since(p.waiting, now, waits && lost), since(p.idle, now, waits && !lost), now
+		lost := p.failed > 0 || p.lacksRanks(tree)
+		waits := runs && (lost || now.Sub(x.asked) < askedFor) && allRanksWait(root, p.pid, tree)
+		p.waiting, p.idle, p.looked = sinceWhen(p.waiting, now, waits && lost), sinceWhen(p.idle, now, waits && !lost), now
 		if p.hangs() && p.failed == 0 && !p.told {
 			p.told = true
-			gone = append(gone, p.gone(tree)...)
+			gone = append(gone, p.endsOfMissingRanks(tree)...)
 		}
 	}
 	return gone
 }
 
-// since returns since when something is so: zero when it is not.
-func since(before, now time.Time, is bool) time.Time {
+// sinceWhen returns since when something is so: zero when it is not.
+func sinceWhen(before, now time.Time, is bool) time.Time {
 	switch {
 	case !is:
 		return time.Time{}
@@ -156,8 +156,8 @@ func since(before, now time.Time, is bool) time.Time {
 	return before
 }
 
-// misses reports whether some of the ranks are gone that a proxy started.
-func (p *Proxy) misses(tree proc.Tree) bool {
+// lacksRanks reports whether some of the ranks are gone that a proxy started.
+func (p *Proxy) lacksRanks(tree proc.Tree) bool {
 	left := 0
 	for _, child := range tree {
 		if child.Parent == p.pid && child.State != 'Z' {
@@ -167,8 +167,8 @@ func (p *Proxy) misses(tree proc.Tree) bool {
 	return left < p.size
 }
 
-// gone returns the ends of the ranks that are gone. One that no look saw has no number.
-func (p *Proxy) gone(tree proc.Tree) []MissingRank {
+// endsOfMissingRanks returns the ends of the ranks that are gone. One that no look saw has no number.
+func (p *Proxy) endsOfMissingRanks(tree proc.Tree) []MissingRank {
 	ends := make([]MissingRank, p.size)
 	for i := range ends {
 		ends[i] = MissingRank{mpi.RankEnd{Hydra: true, Early: true}, p.waiting}
@@ -191,18 +191,18 @@ func (p *Proxy) gone(tree proc.Tree) []MissingRank {
 	return gone
 }
 
-// Numbers returns those of the ranks that were seen of the newest proxy.
-func (x *Proxies) Numbers() []int {
+// RankNumbers returns those of the ranks that were seen of the newest proxy.
+func (x *Proxies) RankNumbers() []int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.newest == nil {
 		return nil
 	}
-	return x.newest.numbers()
+	return x.newest.seenRankNumbers()
 }
 
-// numbers returns those of the ranks that were seen, in order.
-func (p *Proxy) numbers() []int {
+// seenRankNumbers returns those of the ranks that were seen, in order.
+func (p *Proxy) seenRankNumbers() []int {
 	var numbers []int
 	for _, rank := range p.ranks {
 		numbers = append(numbers, rank.number)
@@ -211,11 +211,11 @@ func (p *Proxy) numbers() []int {
 	return slices.Compact(numbers)
 }
 
-// allWait reports whether a proxy has ranks, and all of them wait for it: the rank itself, or what it started, as a script does.
-func allWait(root fs.FS, proxy int, tree proc.Tree) bool {
+// allRanksWait reports whether a proxy has ranks, and all of them wait for it: the rank itself, or what it started, as a script does.
+func allRanksWait(root fs.FS, proxy int, tree proc.Tree) bool {
 	waits := map[int]bool{}
 	for _, p := range tree {
-		if rank, found := rankAbove(p, proxy, tree); found {
+		if rank, found := rankOfProcess(p, proxy, tree); found {
 			waits[rank] = waits[rank] || waitsForProxy(root, p.PID)
 		}
 	}
@@ -227,8 +227,8 @@ func allWait(root fs.FS, proxy int, tree proc.Tree) bool {
 	return len(waits) > 0
 }
 
-// rankAbove returns the child of a proxy that a process descends from, or is. One that has ended counts no more.
-func rankAbove(p proc.Process, proxy int, tree proc.Tree) (pid int, found bool) {
+// rankOfProcess returns the child of a proxy that a process descends from, or is. One that has ended counts no more.
+func rankOfProcess(p proc.Process, proxy int, tree proc.Tree) (pid int, found bool) {
 	for range tree {
 		parent, known := tree[p.Parent]
 		switch {
@@ -248,23 +248,23 @@ func waitsForProxy(root fs.FS, pid int) bool {
 	if !reads {
 		return false
 	}
-	value, _ := proc.Value(proc.Environment(root, pid), "PMI_FD")
+	value, _ := proc.VariableValue(proc.EnvironmentOf(root, pid), "PMI_FD")
 	return value == strconv.Itoa(descriptor)
 }
 
 func (p *Proxy) hangs() bool { return !p.waiting.IsZero() && p.looked.Sub(p.waiting) >= hungAfter }
 
-// hangs reports whether the proxy hangs that a command is, or has started.
-func (x *Proxies) hangs(command int) bool {
-	return x.any(func(p *Proxy) bool { return p.command == command && p.hangs() })
+// hasHungProxy reports whether the proxy hangs that a command is, or has started.
+func (x *Proxies) hasHungProxy(command int) bool {
+	return x.anyProxy(func(p *Proxy) bool { return p.command == command && p.hangs() })
 }
 
-// LostRank reports whether a rank ended with an error that a command had started.
-func (x *Proxies) LostRank(command int) bool {
-	return x.any(func(p *Proxy) bool { return p.command == command && p.failed > 0 })
+// HasLostRank reports whether a rank ended with an error that a command had started.
+func (x *Proxies) HasLostRank(command int) bool {
+	return x.anyProxy(func(p *Proxy) bool { return p.command == command && p.failed > 0 })
 }
 
-func (x *Proxies) any(is func(*Proxy) bool) bool {
+func (x *Proxies) anyProxy(is func(*Proxy) bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, p := range x.byPID {
@@ -290,8 +290,8 @@ func (x *Proxies) takeHungLaunchers() []int {
 	return launchers
 }
 
-// forget forgets the proxies of a command that has ended.
-func (x *Proxies) forget(command int) {
+// forgetCommand forgets the proxies of a command that has ended.
+func (x *Proxies) forgetCommand(command int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for pid, p := range x.byPID {

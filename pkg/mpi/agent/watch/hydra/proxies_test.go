@@ -59,7 +59,7 @@ func byNumber(root fs.FS) map[int]proc.Process {
 func lookAt(x *Proxies, root fs.FS, now time.Time) []MissingRank {
 	byPID := byNumber(root)
 	for _, p := range byPID {
-		if environment := proc.Environment(root, p.PID); p.Name != "hydra_pmi_proxy" && len(environment) > 0 {
+		if environment := proc.EnvironmentOf(root, p.PID); p.Name != "hydra_pmi_proxy" && len(environment) > 0 {
 			x.ProxyOf(p, environment, byPID)
 		}
 	}
@@ -96,11 +96,11 @@ func TestAProxyHangsWhereAllItsRanksWait(t *testing.T) {
 			x.byPID[20].failed = c.failed
 			x.Observe(root, byNumber(root), now)
 			x.Observe(root, byNumber(root), now.Add(hungAfter-time.Millisecond))
-			if x.hangs(20) {
+			if x.hasHungProxy(20) {
 				t.Errorf("%s: too early", c.reason)
 			}
 			x.Observe(root, byNumber(root), now.Add(hungAfter))
-			if got := x.hangs(20); got != c.want {
+			if got := x.hasHungProxy(20); got != c.want {
 				t.Errorf("%s: hangs: %t", c.reason, got)
 			}
 		})
@@ -156,7 +156,7 @@ func TestARankThatNobodySawIsMissed(t *testing.T) {
 			now = now.Add(time.Second)
 			look(c.processes)
 			now = now.Add(hungAfter - time.Millisecond)
-			if look(c.processes); x.hangs(20) {
+			if look(c.processes); x.hasHungProxy(20) {
 				t.Errorf("%s: too early", c.reason)
 			}
 			now = now.Add(time.Millisecond)
@@ -172,8 +172,8 @@ func TestARankThatNobodySawIsMissed(t *testing.T) {
 					t.Errorf("%+v", end)
 				}
 			}
-			if !slices.Equal(got, c.want) || x.hangs(20) != (c.want != nil) {
-				t.Errorf("%s: gone %v, hangs %t", c.reason, got, x.hangs(20))
+			if !slices.Equal(got, c.want) || x.hasHungProxy(20) != (c.want != nil) {
+				t.Errorf("%s: gone %v, hangs %t", c.reason, got, x.hasHungProxy(20))
 			}
 		})
 	}
@@ -188,7 +188,7 @@ func TestARankThatWorksForAMomentDoesNotHang(t *testing.T) {
 	x.byPID[20].failed = 1
 	for i, root := range []fs.FS{waiting, working, waiting, unreadable, waiting} {
 		x.Observe(root, byNumber(root), time.Unix(int64(i)*4, 0))
-		if x.hangs(20) {
+		if x.hasHungProxy(20) {
 			t.Errorf("look %d", i)
 		}
 	}
@@ -205,9 +205,9 @@ func TestTheLauncherOfAHungProxyIsEnded(t *testing.T) {
 		t.Error("mpiexec is no proxy")
 	}
 	for _, rank := range []int{21, 22, 31} {
-		x.RankFailed(x.ProxyOf(byPID[rank], nil, byPID))
+		x.NoteRankFailure(x.ProxyOf(byPID[rank], nil, byPID))
 	}
-	if !x.LostRank(10) || !x.LostRank(30) || x.LostRank(20) {
+	if !x.HasLostRank(10) || !x.HasLostRank(30) || x.HasLostRank(20) {
 		t.Error("a failure counts for the command below which it was")
 	}
 	delete(byPID, 22)

@@ -33,18 +33,18 @@ type proxyWatch struct {
 // WatchProxy returns a context that ends with errRanksWait when the command has to be ended, because it hangs.
 func WatchProxy(ctx context.Context, proxies *Proxies, line string) (context.Context, *proxyWatch) {
 	ctx, end := context.WithCancelCause(ctx)
-	return ctx, &proxyWatch{proxies: proxies, hydra: program.LineNamesHydraProxy(line), ctx: ctx, end: end}
+	return ctx, &proxyWatch{proxies: proxies, hydra: program.StartsHydraProxy(line), ctx: ctx, end: end}
 }
 
-// Started begins to watch the process of the command.
-func (w *proxyWatch) Started(pid int) {
+// StartWatching begins to watch the process of the command.
+func (w *proxyWatch) StartWatching(pid int) {
 	if !w.hydra {
 		return
 	}
 	w.command = pid
 	go func() {
 		for sleep.For(w.ctx, proxyPoll) {
-			if w.proxies.hangs(pid) {
+			if w.proxies.hasHungProxy(pid) {
 				w.end(ErrRanksWait)
 			}
 		}
@@ -53,7 +53,7 @@ func (w *proxyWatch) Started(pid int) {
 
 // EncodeExitCode returns the exit code for the remote shell.
 func (w *proxyWatch) EncodeExitCode(code int) int {
-	if code == 0 && w.hydra && w.proxies.LostRank(w.command) {
+	if code == 0 && w.hydra && w.proxies.HasLostRank(w.command) {
 		return CodeHidden
 	}
 	return code
@@ -61,14 +61,14 @@ func (w *proxyWatch) EncodeExitCode(code int) int {
 
 // DecodeExitCode is the exit code of the remote shell whose command ended with a code: that of a failure that a proxy hides stays hidden.
 func DecodeExitCode(command string, code int) int {
-	if code == CodeHidden && program.LineNamesHydraProxy(command) {
+	if code == CodeHidden && program.StartsHydraProxy(command) {
 		return 0
 	}
 	return code
 }
 
-// Release forgets the command, whose number may be given away again.
-func (w *proxyWatch) Release() {
+// StopWatching forgets the command, whose number may be given away again.
+func (w *proxyWatch) StopWatching() {
 	w.end(nil)
-	w.proxies.forget(w.command)
+	w.proxies.forgetCommand(w.command)
 }

@@ -41,22 +41,22 @@ const (
 )
 
 // StrandedProxies returns the proxies that have all their ranks, all of which have waited for hungAfter. It keeps that being watched.
-func (x *Proxies) StrandedProxies(root fs.FS, now time.Time) []mpi.Stranded {
+func (x *Proxies) StrandedProxies(root fs.FS, now time.Time) []mpi.StrandedProxy {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.asked = now
-	var found []mpi.Stranded
+	var found []mpi.StrandedProxy
 	for _, p := range x.byPID {
-		key, numbers := launchKey(proc.CommandLine(root, p.pid)), p.numbers()
+		key, numbers := launchKey(proc.CommandLineOf(root, p.pid)), p.seenRankNumbers()
 		if key != "" && len(numbers) == p.size && !p.idle.IsZero() && p.looked.Sub(p.idle) >= hungAfter {
-			found = append(found, mpi.Stranded{Launch: key, World: p.world, Ranks: numbers})
+			found = append(found, mpi.StrandedProxy{Launch: key, World: p.world, Ranks: numbers})
 		}
 	}
 	return found
 }
 
-// launch is an mpiexec of Hydra that runs in the launcher's pod.
-type launch struct {
+// hydraLaunch is an mpiexec of Hydra that runs in the launcher's pod.
+type hydraLaunch struct {
 	mpiexec int
 	key     string
 	// sessions is how many processes mpiexec has: remote shells, and a proxy of its own host. Departed are the nodes that it has left.
@@ -64,18 +64,18 @@ type launch struct {
 	departed []string
 }
 
-// launches returns those that run, by their keys.
-func launches(root fs.FS, agent int) map[string]launch {
-	processes, launches := proc.Descendants(root, agent), map[string]launch{}
+// runningLaunches returns those that run, by their keys.
+func runningLaunches(root fs.FS, agent int) map[string]hydraLaunch {
+	processes, launches := proc.Descendants(root, agent), map[string]hydraLaunch{}
 	for _, p := range processes {
-		if !program.IsStarter(p.Name) {
+		if !program.IsMPILauncherName(p.Name) {
 			continue
 		}
-		launch := launch{mpiexec: p.PID}
+		launch := hydraLaunch{mpiexec: p.PID}
 		for _, child := range processes {
 			if child.Parent == p.PID && child.State != 'Z' {
 				launch.sessions++
-				launch.key = cmp.Or(launch.key, launchKey(proc.CommandLine(root, child.PID)))
+				launch.key = cmp.Or(launch.key, launchKey(proc.CommandLineOf(root, child.PID)))
 			}
 		}
 		if launch.key != "" {
@@ -85,8 +85,8 @@ func launches(root fs.FS, agent int) map[string]launch {
 	return launches
 }
 
-// missing returns the first ranks of the world that are gone where all others wait for them, none where that is not certain.
-func (h launch) missing(pods map[string]mpi.Progress) []int {
+// missingRanks returns the first ranks of the world that are gone where all others wait for them, none where that is not certain.
+func (h hydraLaunch) missingRanks(pods map[string]mpi.Progress) []int {
 	proxies, world, waits := 0, 0, map[int]bool{}
 	for _, pod := range pods {
 		for _, p := range pod.Stranded {
@@ -106,9 +106,9 @@ func (h launch) missing(pods map[string]mpi.Progress) []int {
 	return verdict.MissingRanks(waits, world, maxMissing)
 }
 
-// ends are those of the ranks that are missing, from when the others have waited for them at the latest. Which was on which node is
+// endsOfMissingRanks are those of the ranks that are missing, from when the others have waited for them at the latest. Which was on which node is
 // certain where only one was left.
-func (h launch) ends(missing []int, now time.Time) []MissingRank {
+func (h hydraLaunch) endsOfMissingRanks(missing []int, now time.Time) []MissingRank {
 	var ends []MissingRank
 	end := func(host string, number *int) {
 		ends = append(ends, MissingRank{mpi.RankEnd{Rank: number, Host: host, Hydra: true, Early: true}, now.Add(-hungAfter)})
@@ -137,40 +137,40 @@ type StrandedLaunchEnder struct {
 	agent int
 }
 
-// End ends launches until the context ends. It asks nobody as long as no node was left.
-func (w StrandedLaunchEnder) End(ctx context.Context) {
+// EndUntilDone ends launches until the context ends. It asks nobody as long as no node was left.
+func (w StrandedLaunchEnder) EndUntilDone(ctx context.Context) {
 	w.root, w.agent = os.DirFS("/proc"), os.Getpid()
 	for sleep.For(ctx, waitingPoll) {
-		if launches := w.departed(); len(launches) > 0 {
-			w.endStranded(launches, w.Ask(ctx))
+		if launches := w.launchesWithDepartures(); len(launches) > 0 {
+			w.endStrandedLaunches(launches, w.Ask(ctx))
 		}
 	}
 }
 
-// endStranded ends the launches whose ranks wait for others that are gone, by what the pods answered.
-func (w StrandedLaunchEnder) endStranded(launches []launch, pods map[string]mpi.Progress) {
+// endStrandedLaunches ends the launches whose ranks wait for others that are gone, by what the pods answered.
+func (w StrandedLaunchEnder) endStrandedLaunches(launches []hydraLaunch, pods map[string]mpi.Progress) {
 	for _, launch := range launches {
-		missing := launch.missing(pods)
+		missing := launch.missingRanks(pods)
 		if len(missing) == 0 {
 			continue
 		}
-		w.Log.Printf("end mpiexec (process %d): all its ranks wait for others that ended on %s, as in MPI_Init", launch.mpiexec, hosts.List(launch.departed))
-		w.Gone(launch.ends(missing, time.Now()))
+		w.Log.Printf("end mpiexec (process %d): all its ranks wait for others that ended on %s, as in MPI_Init", launch.mpiexec, hosts.ListNames(launch.departed))
+		w.Gone(launch.endsOfMissingRanks(missing, time.Now()))
 		if err := EndLauncher(launch.mpiexec, 0, nil); err != nil {
 			w.Log.Print(err)
 		}
 	}
 }
 
-// departed returns the launches that run and have left a node, and forgets the notes of others.
-func (w StrandedLaunchEnder) departed() []launch {
-	notes, _ := filepath.Glob(departedPath(w.StateDir, "*"))
+// launchesWithDepartures returns the launches that run and have left a node, and forgets the notes of others.
+func (w StrandedLaunchEnder) launchesWithDepartures() []hydraLaunch {
+	notes, _ := filepath.Glob(departedNodesPath(w.StateDir, "*"))
 	if len(notes) == 0 {
 		return nil
 	}
-	var found []launch
-	for _, launch := range launches(w.root, w.agent) {
-		note := departedPath(w.StateDir, portOf(launch.key))
+	var found []hydraLaunch
+	for _, launch := range runningLaunches(w.root, w.agent) {
+		note := departedNodesPath(w.StateDir, portOfKey(launch.key))
 		if text, err := os.ReadFile(note); err == nil {
 			launch.departed = slices.Compact(slices.Sorted(strings.FieldsSeq(string(text))))
 			found = append(found, launch)

@@ -45,7 +45,7 @@ func FuzzLaunchKey(f *testing.F) {
 	f.Add(launchLine("36231", "0"))
 	f.Add(launchLine("../../etc/passwd", "0"))
 	f.Fuzz(func(t *testing.T, line string) {
-		if key := launchKey(line); key != "" && !allDigits(portOf(key)) {
+		if key := launchKey(line); key != "" && !allDigits(portOfKey(key)) {
 			t.Errorf("%q of %q", key, line)
 		}
 	})
@@ -70,14 +70,14 @@ func TestANodeTellsWhoseRanksAllWait(t *testing.T) {
 	works := func(pid int) podProcess { return podProcess{pid: pid, parent: 20, name: "train"} }
 	unsized := hydraPod(launchLine("7", "0"), waits(21), waits(22))
 	unsized["21/environ"].Data = []byte("PMI_FD=9\x00PMI_SIZE=4\x00PMI_RANK=2\x00")
-	all, told := hydraPod(launchLine("7", "0"), waits(21), waits(22)), []mpi.Stranded{{Launch: "launcher:7", World: 4, Ranks: []int{2, 3}}}
+	all, told := hydraPod(launchLine("7", "0"), waits(21), waits(22)), []mpi.StrandedProxy{{Launch: "launcher:7", World: 4, Ranks: []int{2, 3}}}
 	cases := map[string]struct {
 		reason string
 		// between is the pod at one look among others of all that wait.
 		between, pod fstest.MapFS
 		// silence is the time since the last question.
 		silence time.Duration
-		want    []mpi.Stranded
+		want    []mpi.StrandedProxy
 	}{
 		"all wait":           {"", all, all, 0, told},
 		"one works":          {"", all, hydraPod(launchLine("7", "0"), waits(21), works(22)), 0, nil},
@@ -114,10 +114,10 @@ func TestANodeTellsWhoseRanksAllWait(t *testing.T) {
 }
 
 func TestMissingRanks(t *testing.T) {
-	proxy := func(world int, ranks ...int) mpi.Stranded {
-		return mpi.Stranded{Launch: "launcher:7", World: world, Ranks: ranks}
+	proxy := func(world int, ranks ...int) mpi.StrandedProxy {
+		return mpi.StrandedProxy{Launch: "launcher:7", World: world, Ranks: ranks}
 	}
-	pod := func(proxies ...mpi.Stranded) mpi.Progress { return mpi.Progress{Stranded: proxies} }
+	pod := func(proxies ...mpi.StrandedProxy) mpi.Progress { return mpi.Progress{Stranded: proxies} }
 	cases := map[string]struct {
 		reason   string
 		sessions int
@@ -131,15 +131,15 @@ func TestMissingRanks(t *testing.T) {
 		"one works":           {"its node does not tell of it", 2, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod(), "c": pod()}, nil},
 		"a node is silent":    {"", 2, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod()}, nil},
 		"a shell starts":      {"a remote shell whose proxy is still to come", 3, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod(), "c": pod(proxy(3, 2))}, nil},
-		"another launch":      {"", 1, map[string]mpi.Progress{"a": pod(mpi.Stranded{Launch: "launcher:8", World: 3, Ranks: []int{0}})}, nil},
-		"beside another":      {"", 1, map[string]mpi.Progress{"a": pod(proxy(2, 0), mpi.Stranded{Launch: "launcher:8", World: 9, Ranks: []int{1}})}, []int{1}},
+		"another launch":      {"", 1, map[string]mpi.Progress{"a": pod(mpi.StrandedProxy{Launch: "launcher:8", World: 3, Ranks: []int{0}})}, nil},
+		"beside another":      {"", 1, map[string]mpi.Progress{"a": pod(proxy(2, 0), mpi.StrandedProxy{Launch: "launcher:8", World: 9, Ranks: []int{1}})}, []int{1}},
 		"no world":            {"another Hydra", 1, map[string]mpi.Progress{"a": pod(proxy(0, 0))}, nil},
 		"worlds that differ":  {"", 2, map[string]mpi.Progress{"a": pod(proxy(3, 0)), "b": pod(proxy(4, 1))}, nil},
 		"nobody waits at all": {"", 2, nil, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := launch{key: "launcher:7", sessions: c.sessions}.missing(c.pods)
+			got := hydraLaunch{key: "launcher:7", sessions: c.sessions}.missingRanks(c.pods)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v", c.reason, got)
 			}
@@ -161,7 +161,7 @@ func TestEndsOfMissingRanks(t *testing.T) {
 		"two nodes": {[]string{"a", "b"}, []mpi.RankEnd{end("a", nil), end("b", nil)}},
 	} {
 		var got []mpi.RankEnd
-		for _, e := range (launch{departed: c.left}).ends([]int{two, three}, now) {
+		for _, e := range (hydraLaunch{departed: c.left}).endsOfMissingRanks([]int{two, three}, now) {
 			if got = append(got, e.RankEnd); !e.Since.Equal(now.Add(-hungAfter)) {
 				t.Errorf("%s: since %v", name, e.Since)
 			}
@@ -182,33 +182,33 @@ func TestLaunchesThatLeftANode(t *testing.T) {
 		root[pid+"/cmdline"] = &fstest.MapFile{Data: []byte(line)}
 	}
 	w := StrandedLaunchEnder{root: root, agent: 1, StateDir: t.TempDir()}
-	if got := w.departed(); got != nil {
+	if got := w.launchesWithDepartures(); got != nil {
 		t.Errorf("without notes: %+v", got)
 	}
 	for _, left := range [][2]string{{"7", "b"}, {"7", "a"}, {"7", "b"}, {"9", "a"}} {
-		if err := NoteDeparted(w.StateDir, launchLine(left[0], "0"), left[1]); err != nil {
+		if err := NoteDepartedNode(w.StateDir, launchLine(left[0], "0"), left[1]); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := NoteDeparted(w.StateDir, "hostname", "a"); err != nil {
+	if err := NoteDepartedNode(w.StateDir, "hostname", "a"); err != nil {
 		t.Error(err)
 	}
 	// What mpiexec started for MPI_Comm_spawn counts too, so that it is never proven that none is to come.
-	want := []launch{{mpiexec: 15, key: "launcher:7", sessions: 3, departed: []string{"a", "b"}}}
-	if diff := cmp.Diff(want, w.departed(), cmp.AllowUnexported(launch{})); diff != "" {
+	want := []hydraLaunch{{mpiexec: 15, key: "launcher:7", sessions: 3, departed: []string{"a", "b"}}}
+	if diff := cmp.Diff(want, w.launchesWithDepartures(), cmp.AllowUnexported(hydraLaunch{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := os.Stat(departedPath(w.StateDir, "9")); err == nil {
+	if _, err := os.Stat(departedNodesPath(w.StateDir, "9")); err == nil {
 		t.Error("the note of a launch that is over stays")
 	}
-	if notes, _ := filepath.Glob(departedPath(w.StateDir, "*")); len(notes) != 1 {
+	if notes, _ := filepath.Glob(departedNodesPath(w.StateDir, "*")); len(notes) != 1 {
 		t.Errorf("notes %v", notes)
 	}
 }
 
 // Only the launch that is stranded ends.
 func TestAStrandedLaunchIsEnded(t *testing.T) {
-	var launches []launch
+	var launches []hydraLaunch
 	var commands []*exec.Cmd
 	for _, port := range []string{"7", "8"} {
 		command := exec.Command("sleep", "60")
@@ -217,7 +217,7 @@ func TestAStrandedLaunchIsEnded(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = command.Process.Kill() })
 		commands = append(commands, command)
-		launches = append(launches, launch{mpiexec: command.Process.Pid, key: "launcher:" + port, sessions: 1, departed: []string{"demo-node-0-1"}})
+		launches = append(launches, hydraLaunch{mpiexec: command.Process.Pid, key: "launcher:" + port, sessions: 1, departed: []string{"demo-node-0-1"}})
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- commands[0].Wait() }() // as its parent does, so that it does not stay a zombie
@@ -235,7 +235,7 @@ func TestAStrandedLaunchIsEnded(t *testing.T) {
 		for _, rank := range missing {
 			got = append(got, *rank.Rank)
 		}
-	}}.endStranded(launches, ask())
+	}}.endStrandedLaunches(launches, ask())
 	if err := <-ended; err == nil || commands[1].Process.Signal(syscall.Signal(0)) != nil {
 		t.Errorf("the first: %v; or the other ended too", err)
 	}

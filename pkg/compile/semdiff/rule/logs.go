@@ -1,0 +1,21 @@
+package rule
+
+import (
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+var logsRule = &Rule{
+	Name: "logs", Title: "Where logs are kept",
+	Doc:  "The link that people get to the logs of jobs that are over. Where logs really go is decided by who collects them.",
+	Says: []Consequence{RestartsNothing},
+	claims: func(c *match.Change) bool {
+		return isRuntime(c) && !c.Whole() && c.Path.Is("metadata", "annotations", mpi.LogsAnnotation)
+	},
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
+		if part[0].New == nil {
+			return c.effect(part, RestartsNothing, Warning, "nobody is told any more where logs are").withClause("lose", "the link to the logs of jobs")
+		}
+		return c.effect(part, RestartsNothing, Notice, "people are sent to another place for logs").withClause("have", "another link to the logs of jobs")
+	}),
+}

@@ -1,0 +1,71 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+)
+
+var receiversRule = &Rule{
+	Name: "receivers", Title: "Who is told of alerts",
+	Doc: "The receivers of AlertmanagerConfigs: who hears of the jobs of a namespace that failed or do not get on. It acts at once and touches no job. Somebody who is no longer " +
+		"told is a warning, and so is a change by a patch. What is in a Secret is not seen here: only which Secret it is.",
+	Says:   []Consequence{RestartsNothing, WidensAccess},
+	claims: func(c *match.Change) bool { return c.Kind() == "AlertmanagerConfig" },
+	judge:  judgeByCause((*Cluster).receivers),
+}
+
+func (c *Cluster) receivers(part []*match.Change) Effect {
+	change := part[0]
+	before, after := addressesOf(change.Before), addressesOf(change.After)
+	gone, told := missingFrom(before, after), missingFrom(after, before)
+	severity := Notice
+	if slices.ContainsFunc(part, patchOverridesCompiler) {
+		severity = Warning
+	}
+	switch {
+	case len(gone) > 0 && len(told) > 0:
+		return c.effect(part, WidensAccess, Warning, "alerts are told to others").withDetail(severalText(gone)+" → "+severalText(told)).
+			withClause("have", "alerts told to "+severalText(told)+", no longer to "+severalText(gone))
+	case len(gone) > 0:
+		return c.effect(part, RestartsNothing, Warning, "somebody is told of alerts no longer").withDetail(severalText(gone)).
+			withClause("lose", "the receivers of alerts "+severalText(gone))
+	case len(told) > 0:
+		return c.effect(part, WidensAccess, severity, "somebody else is told of alerts").withDetail(severalText(told)).
+			withClause("have", "alerts told to "+severalText(told))
+	case !change.Whole() && slices.ContainsFunc(part, func(c *match.Change) bool { return c.Path.Has("route") }):
+		return c.effect(part, RestartsNothing, Warning, "other alerts are told").withClause("have", "other alerts told to "+severalText(after))
+	}
+	return c.effect(part, RestartsNothing, severity, "how alerts are told changes").withClause("have", "alerts told otherwise")
+}
+
+// addressesOf are those to which an AlertmanagerConfig sends alerts, such as `email ada@example.com` and `slack by the Secret hook`.
+func addressesOf(o *object.Object) []string {
+	if o == nil {
+		return nil
+	}
+	var all []string
+	for receiver := range items(o.Root.At("spec", "receivers")) {
+		for way := range items(receiver) {
+			kind, found := strings.CutSuffix(way.Key, "Configs")
+			if !found {
+				continue
+			}
+			for address := range items(way) {
+				all = append(all, kind+" "+addressOf(address))
+			}
+		}
+	}
+	return all
+}
+
+func addressOf(n *object.Node) string {
+	secret := cmp.Or(n.Scalar("apiURL", "name"), n.Scalar("urlSecret", "name"))
+	if secret != "" {
+		return "by the Secret " + secret
+	}
+	return cmp.Or(n.Scalar("to"), n.Scalar("url"), "by its own settings")
+}

@@ -1,0 +1,149 @@
+package fetch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// AvailableRuntimes is what jobs can be made from in a namespace.
+type AvailableRuntimes struct {
+	Runtimes []Runtime `json:"runtimes"`
+	// Queue is the local queue of the namespace; empty where there is none, several, or they cannot be read.
+	Queue    string          `json:"queue,omitempty"`
+	Withheld []view.Withheld `json:"withheld,omitempty"`
+}
+
+// Runtime is one that jobs can be made from.
+type Runtime struct {
+	Kind           string `json:"kind"`
+	Name           string `json:"name"`
+	Framework      string `json:"framework,omitempty"`
+	Implementation string `json:"implementation,omitempty"`
+	Version        string `json:"version,omitempty"`
+	// Default: a job that names no runtime gets this one. Deprecated: it will go.
+	Default    bool `json:"default,omitempty"`
+	Deprecated bool `json:"deprecated,omitempty"`
+	// Nodes is how many a job gets that asks for none, MinNodes and MaxNodes what it may ask for; 0 where nothing says.
+	Nodes    int32 `json:"nodes,omitempty"`
+	MinNodes int32 `json:"minNodes,omitempty"`
+	MaxNodes int32 `json:"maxNodes,omitempty"`
+	// SlotsPerNode is the default.
+	SlotsPerNode int32  `json:"slotsPerNode,omitempty"`
+	Image        string `json:"image,omitempty"`
+	// Resources are what a node gets: `cpu 2, memory 4Gi`.
+	Resources string `json:"resources,omitempty"`
+}
+
+// ImplementationName is how people call the implementation, or the framework of a runtime without one.
+func (r Runtime) ImplementationName() string {
+	if r.Implementation == "" {
+		return r.Framework
+	}
+	return strings.TrimSpace(r.Implementation + " " + r.Version)
+}
+
+// The annotations of a tenant's namespace that name the runtimes that its jobs may use (pkg/compile/lower, trainjob_policy.go).
+const (
+	allowedAnnotation  = "lockstep.dev/runtimes"
+	externalAnnotation = "lockstep.dev/external-runtimes"
+)
+
+// AvailableIn reads what jobs can be made from in a namespace. Where the namespace can be read, runtimes that its tenant may not use are left out.
+func AvailableIn(ctx context.Context, c client.Reader, namespace string) (AvailableRuntimes, error) {
+	r := &listReader{ctx: ctx, reader: c, namespace: namespace}
+	found := r.readRuntimes()
+	if r.err != nil {
+		return AvailableRuntimes{}, r.err
+	}
+	allowed := allowedRuntimes(ctx, c, namespace)
+	offer := AvailableRuntimes{Runtimes: []Runtime{}, Queue: r.onlyQueue()}
+	for key, runtime := range found {
+		if key.kind == trainer.TrainingRuntimeKind || allowed == nil || slices.Contains(allowed, key.name) {
+			offer.Runtimes = append(offer.Runtimes, availableRuntime(key, runtime))
+		}
+	}
+	slices.SortFunc(offer.Runtimes, func(a, b Runtime) int { return strings.Compare(a.Name+a.Kind, b.Name+b.Kind) })
+	if allowed == nil {
+		r.noted.Withheld = append(r.noted.Withheld, view.Withheld{What: "the choice of the tenant", Why: "its namespace cannot be read, or names none: a job of a runtime that is not for it is refused"})
+	}
+	offer.Withheld = r.noted.Withheld
+	return offer, nil
+}
+
+// allowedRuntimes returns the names of the runtimes that jobs of a namespace may use, or nil where nothing says.
+func allowedRuntimes(ctx context.Context, c client.Reader, namespace string) []string {
+	var found corev1.Namespace
+	if c.Get(ctx, client.ObjectKey{Name: namespace}, &found) != nil {
+		return nil
+	}
+	names, limited := found.Annotations[allowedAnnotation]
+	if !limited {
+		return nil
+	}
+	return append(strings.Split(names, ","), strings.Split(found.Annotations[externalAnnotation], ",")...)
+}
+
+// onlyQueue returns the only local queue of the namespace.
+func (r *listReader) onlyQueue() string {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(LocalQueueKind.GroupVersion().WithKind("LocalQueueList"))
+	if r.reader.List(r.ctx, list, client.InNamespace(r.namespace)) != nil || len(list.Items) != 1 {
+		return ""
+	}
+	return list.Items[0].GetName()
+}
+
+func availableRuntime(key runtimeKey, runtime *job.Runtime) Runtime {
+	r := Runtime{
+		Kind: key.kind, Name: key.name, Framework: runtime.Labels[mpi.FrameworkLabel],
+		Implementation: runtime.Labels[mpi.ImplementationLabel], Version: runtime.Labels[mpi.VersionLabel],
+		Default: runtime.Labels[defaultLabel] == "true", Deprecated: runtime.Labels[supportLabel] == deprecated,
+		MinNodes: intAnnotation(runtime, mpi.MinNodesAnnotation), MaxNodes: intAnnotation(runtime, mpi.MaxNodesAnnotation),
+	}
+	// A job that asks for nothing shows the defaults.
+	if runtime.IsMPI() {
+		if made, err := job.Resolve(&trainer.TrainJob{}, *runtime); err == nil {
+			r.Nodes, r.SlotsPerNode = made.World.Nodes, made.World.SlotsPerNode
+		}
+	}
+	if part := job.ReplicatedJob(runtime.Spec.Template.Spec, mpi.NodeJob); part != nil {
+		if main := job.MainContainer(&part.Template.Spec.Template.Spec); main != nil {
+			r.Image, r.Resources = main.Image, resourcesText(main.Resources)
+		}
+	}
+	return r
+}
+
+func intAnnotation(runtime *job.Runtime, annotation string) int32 {
+	n, err := strconv.ParseInt(runtime.Annotations[annotation], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(n)
+}
+
+func resourcesText(resources corev1.ResourceRequirements) string {
+	all := maps.Clone(resources.Requests)
+	if all == nil {
+		all = corev1.ResourceList{}
+	}
+	maps.Copy(all, resources.Limits)
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		amount := all[name]
+		parts = append(parts, string(name)+" "+amount.String())
+	}
+	return strings.Join(parts, ", ")
+}

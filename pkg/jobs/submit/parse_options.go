@@ -1,0 +1,44 @@
+package submit
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// ParseClaim reads CLAIM:/FOLDER, or CLAIM:/FOLDER:ro for one that is only read.
+func ParseClaim(text string) (VolumeClaim, error) {
+	name, folder, _ := strings.Cut(text, ":")
+	folder, mode, _ := strings.Cut(folder, ":")
+	if len(validation.IsDNS1123Subdomain(name)) > 0 || !path.IsAbs(folder) || path.Clean(folder) != folder || folder == "/" || mode != "" && mode != "ro" && mode != "rw" {
+		return VolumeClaim{}, fmt.Errorf("`%s` is not CLAIM:/FOLDER or CLAIM:/FOLDER:ro, such as `datasets:/data:ro`", text)
+	}
+	return VolumeClaim{Name: name, Path: folder, ReadOnly: mode == "ro"}, nil
+}
+
+// ParseEnv reads NAME=VALUE.
+func ParseEnv(text string) (corev1.EnvVar, error) {
+	name, value, found := strings.Cut(text, "=")
+	if !found || len(validation.IsEnvVarName(name)) > 0 {
+		return corev1.EnvVar{}, fmt.Errorf("`%s` is not NAME=VALUE, such as `OMP_NUM_THREADS=8`", text)
+	}
+	return corev1.EnvVar{Name: name, Value: value}, nil
+}
+
+// ParseResources reads NAME=QUANTITY,….
+func ParseResources(texts []string) (corev1.ResourceList, error) {
+	list := corev1.ResourceList{}
+	for _, text := range texts {
+		name, amount, found := strings.Cut(text, "=")
+		quantity, err := resource.ParseQuantity(amount)
+		if !found || err != nil || quantity.Sign() <= 0 || len(validation.IsQualifiedName(name)) > 0 {
+			return nil, fmt.Errorf("`%s` is not RESOURCE=QUANTITY, such as `memory=16Gi` or `nvidia.com/gpu=1`", text)
+		}
+		list[corev1.ResourceName(name)] = quantity
+	}
+	return list, nil
+}

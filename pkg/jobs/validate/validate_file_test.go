@@ -1,0 +1,114 @@
+package validate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/template"
+)
+
+const head = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\n"
+
+func TestFile(t *testing.T) {
+	cases := map[string]struct {
+		reason, text string
+		want         []string
+	}{
+		"Good":         {"", head + "spec:\n  runtimeRef: {name: r}\n", nil},
+		"Two":          {"", head + "spec:\n  runtimeRef: {name: r}\n---\n# only a remark\n---\n" + head + "spec: {runtimeRef: {name: r}}\n", nil},
+		"Empty":        {"", "---\n# only a remark\n", []string{"f.yaml:1:1: error: the file has no TrainJob"}},
+		"NoYAML":       {"", "a: [1\nb", []string{"f.yaml:3:1: error: this is no YAML: did not find expected ',' or ']'"}},
+		"Unknown":      {"the field itself is not found, but where it stands is", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNode: 2\n", []string{"f.yaml:7:14: error: `TrainJob.spec.trainer` has no field `numNode`\n  help: did you mean `numNodes`?"}},
+		"UnknownFar":   {"", head + "spec:\n  runtimeRef: {name: r, zzzzzzzz: 1}\n", []string{"f.yaml:5:35: error: `TrainJob.spec.runtimeRef` has no field `zzzzzzzz`\n  help: allowed are apiGroup, kind, name"}},
+		"InAList":      {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    env:\n    - name: A\n    - {nam: B}\n", []string{"f.yaml:9:13: error: `TrainJob.spec.trainer.env[1]` has no field `nam`\n  help: did you mean `name`?"}},
+		"WrongType":    {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: two\n", []string{"f.yaml:7:15: error: `spec.trainer.numNodes` is a string here, and must be a number"}},
+		"WrongList":    {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    command: mpirun\n", []string{"f.yaml:7:14: error: `spec.trainer.command` is a string here, and must be a list"}},
+		"WrongBool":    {"", head + "spec:\n  runtimeRef: {name: r}\n  suspend: maybe\n", []string{"f.yaml:6:12: error: `spec.suspend` is a string here, and must be true or false"}},
+		"WrongText":    {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer: {image: 5}\n", []string{"f.yaml:6:20: error: `spec.trainer.image` is a number here, and must be a text: put it in quotes"}},
+		"WrongMap":     {"", strings.Replace(head, "name: train", "labels: x", 1) + "spec:\n  runtimeRef: {name: r}\n", []string{"f.yaml:3:20: error: `metadata.labels` is a string here, and must be a mapping"}},
+		"WrongObject":  {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer: x\n", []string{"f.yaml:6:12: error: `spec.trainer` is a string here, and must be an object"}},
+		"Twice":        {"", head + "spec:\n  runtimeRef: {name: r}\n  runtimeRef: {name: s}\n", []string{"f.yaml:6:1: error: this is no YAML: "}},
+		"OtherKind":    {"", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", []string{"f.yaml:2:7: error: this is `MPIJob` of `kubeflow.org/v2beta1`, and not a TrainJob of `trainer.kubeflow.org/v1alpha1`\n  help: kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs"}},
+		"NoObject":     {"", "- a\n", []string{"f.yaml:1:1: error: this is not an object, but a TrainJob is"}},
+		"NoNameNoRef":  {"", strings.Replace(head, "{name: train}", "{}", 1) + "spec: {}\n", []string{"f.yaml:3:11: error: the job has no name\n  help: add metadata.name", "f.yaml:4:7: error: the job names no runtime\n  help: add spec.runtimeRef.name; `kubectl mpi runtimes` shows which there are"}},
+		"BadName":      {"", strings.Replace(head, "train}", "Train_1}", 1) + "spec: {runtimeRef: {name: r}}\n", []string{"f.yaml:3:18: error: `Train_1` cannot be the name of a job: it has lower-case letters, digits"}},
+		"GeneratedJob": {"", strings.Replace(head, "name: train", "generateName: train-", 1) + "spec: {runtimeRef: {name: r}}\n", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for i, f := range ValidateFile("f.yaml", []byte(tc.text)).Findings {
+				text := f.String()
+				if i < len(tc.want) && strings.HasPrefix(text, tc.want[i]) {
+					text = tc.want[i]
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTooManyDocuments(t *testing.T) {
+	text := strings.Repeat("---\n"+head+"spec: {runtimeRef: {name: r}}\n", maxDocuments+1)
+	if result := ValidateFile("f", []byte(text)); len(result.Findings) != 1 || !strings.Contains(result.Findings[0].Message, "more than 1000") {
+		t.Errorf("%v", result.Findings)
+	}
+}
+
+func document(t *testing.T, spec string) Document {
+	t.Helper()
+	result := ValidateFile("f.yaml", []byte(head+spec))
+	if len(result.Jobs) != 1 {
+		t.Fatal(result.Findings)
+	}
+	return result.Jobs[0]
+}
+
+func TestAgainst(t *testing.T) {
+	r := template.Runtime{Name: "r", Implementation: "MPICH", Version: "4.2", Annotations: map[string]string{"lockstep.dev/max-nodes": "4"}}
+	r.World.Nodes, r.World.SlotsPerNode = 2, 2
+	built, err := r.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := mpijob.Runtime{Labels: built.Labels, Annotations: built.Annotations, Spec: built.Spec}
+	d := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: 9\n")
+	if got := d.CheckAgainst(runtime); len(got) != 1 || got[0].Line != 7 || got[0].Column != 15 || !strings.Contains(got[0].Message, "at most 4") {
+		t.Errorf("%v", got)
+	}
+	if got := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: 3\n    args: [x]\n").CheckAgainst(runtime); got != nil {
+		t.Errorf("%v", got)
+	}
+	if got := document(t, "spec:\n  runtimeRef: {name: r}\n").CheckAgainst(runtime); len(got) != 1 || got[0].Line != 5 || !strings.Contains(got[0].Message, "no command") {
+		t.Errorf("%v", got)
+	}
+	runtime.Labels = nil // of others, whose image may have a command
+	if got := document(t, "spec:\n  runtimeRef: {name: r}\n").CheckAgainst(runtime); got != nil {
+		t.Errorf("%v", got)
+	}
+	if got := d.CheckAgainst(mpijob.Runtime{}); got != nil {
+		t.Errorf("a runtime of others was judged: %v", got)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	d := document(t, "spec:\n  runtimeRef: {name: r}\n  runtimePatches:\n  - manager: a\n  trainer:\n    numNodes: 9\n    env:\n    - name: A\n      value: b\n")
+	for message, want := range map[string]int{
+		"spec.trainer.numNodes is 64; runtime `r` runs on 1 to 16 nodes":  9,
+		"spec.trainer.env[0].value is odd":                                12,
+		"spec.runtimePatches sets `finalizers`, which is the runtime's":   7,
+		"numNodes is 9, this runtime allows at most 4":                    9,
+		"the label kueue.x-k8s.io/queue-name is missing; jobs wait in it": 3,
+		"spec.initializer is not supported":                               5,
+	} {
+		if got := d.PlaceMessage(message); got.Line != want {
+			t.Errorf("%s: line %d, want %d", message, got.Line, want)
+		}
+	}
+}

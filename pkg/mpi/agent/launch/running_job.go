@@ -1,0 +1,117 @@
+package launch
+
+import (
+	"context"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/rsh"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
+)
+
+// Command is the user's command.
+type Command struct {
+	Argv        []string
+	Environment []string
+	// Files are standard input, output and error; the command inherits them.
+	Files  []*os.File
+	Reaper *process.Reaper
+	// Signals are those that ask the pod to stop. They are passed on.
+	Signals <-chan os.Signal
+}
+
+// runningJob is the user's command while it runs, with those who look after it.
+type runningJob struct {
+	Launcher
+	*servedEndpoints
+	command Command
+	table   mpi.HostTable
+	child   *process.Process
+	ranks   *watch.RankWatcher
+	// lastReports are what the nodes said last.
+	lastReports *lastReports
+}
+
+// runCommand runs the command to its end and judges.
+func (l Launcher) runCommand(ctx context.Context, path string, command Command, table mpi.HostTable, serving *servedEndpoints) (mpi.Verdict, int) {
+	start, oom := time.Now(), watch.CountOOMKills(os.DirFS("/"))
+	output, err := newOutputTail(command.Files)
+	if err != nil {
+		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
+	}
+	child, err := command.Reaper.Start(process.ProcessSpec{
+		Path: path, Argv: l.commandArgv(command), Files: output.files,
+		Env: commandEnvironment(command.Environment, l.Settings, len(l.otherHosts()), l.slotsPerHost(), l.runsRanks()),
+	})
+	if err != nil {
+		output.closeFiles()
+		return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
+	}
+	output.startCopying()
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	j := &runningJob{
+		Launcher: l, servedEndpoints: serving, command: command, table: table, child: child, lastReports: newLastReports(),
+		ranks: watch.NewRankWatcher(serving.tracker.Proxies, !l.runsRanks()),
+	}
+	attended := j.superviseCommand(watching)
+	stopped := j.awaitCommand()
+	quiet, _ := j.ranks.QuietSince()
+	e := verdict.Evidence{Argv: command.Argv, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now()}
+	e.Hang, e.Blocked = attended()
+	if e.Status.Code() == 0 && e.Stopped == 0 && !l.AllowUnfinished {
+		e.Unfinished, e.Stopped = j.ranks.WaitForLauncherExit(ctx, command.Signals)
+	}
+	if e.Losses, err = rsh.ReadLosses(l.Settings.LossesPath()); err != nil {
+		l.Log.Print(err)
+	}
+	kills := oom.Kills()
+	e.Lines = output.awaitLastLines()
+	e.SaidLost = output.daemonLostAt()
+	e.Reports, e.Launches = j.collectReports(ctx, e.Losses, inquiryFor(e.Status, e.Stopped), quiet)
+	e.Own = j.ranks.Report()
+	e.Own.Name, e.Own.OOMKills = l.Hostname, kills
+	e.Launched, e.Admitted = j.ranks.NewestLaunch()
+	e.Now = time.Now()
+	judged, code := verdict.Judge(e)
+	judged.RunSeconds, judged.IdleSeconds = e.Ended.Sub(start).Seconds(), j.idleSeconds(quiet, e.Losses, e.Ended)
+	return judged, code
+}
+
+// awaitCommand returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs
+// here, and waits for launches too that the command has left behind: their ranks save their work.
+func (j *runningJob) awaitCommand() (stopped syscall.Signal) {
+	for stopped == 0 {
+		select {
+		case <-j.child.Done():
+			return 0
+		case s := <-j.command.Signals:
+			stopped, _ = s.(syscall.Signal)
+		}
+	}
+	j.Stopping(verdict.KilledAfterGrace(j.command.Argv, stopped))
+	if err := os.WriteFile(j.Settings.StoppingPath(), nil, 0o644); err != nil {
+		j.Log.Print(err)
+	}
+	var lingering hydra.LingeringLauncher
+	for signaller := watch.NewSignalForwarder(stopped, j.command.Reaper.IsChild); ; time.Sleep(watch.StopPollInterval) {
+		_, processes := signaller.SignalNewPrograms()
+		if usesHydra(j.command.Environment) {
+			lingering.Observe(processes)
+		}
+		select {
+		case <-j.child.Done():
+			if !slices.ContainsFunc(processes, program.IsLauncher) {
+				return stopped
+			}
+		default:
+		}
+	}
+}

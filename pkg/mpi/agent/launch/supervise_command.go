@@ -1,0 +1,139 @@
+package launch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/client"
+	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
+)
+
+// hangGrace is the time between SIGTERM and SIGKILL for the command of a job that has hung.
+const hangGrace = 2 * time.Second
+
+// superviseCommand looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
+// its user. The returned function is called when the command has ended: it stops that, and says what was seen of a hang, and which
+// connection nobody answered at the end. Ranks are watched until the context ends.
+func (j *runningJob) superviseCommand(ctx context.Context) func() (*verdict.Hang, *verdict.BlockedConnection) {
+	go j.ranks.Watch(ctx)
+	if j.runsRanks() {
+		go j.tracker.Proxies.EndHungMpiexecs(ctx, j.Log)
+	}
+	go hydra.StrandedLaunchEnder{
+		StateDir: j.Settings.StateDir, Gone: j.ranks.NoteEarlyExits, Log: j.Log,
+		Ask: func(ctx context.Context) map[string]mpi.Progress {
+			return j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{Stranded: true})
+		},
+	}.EndUntilDone(ctx)
+	j.times.noteCommandStart()
+	running, cancel := context.WithCancel(ctx)
+	go j.askAfterLaunches(running)
+	var hang *verdict.Hang
+	var blocked *verdict.BlockedConnection
+	var group sync.WaitGroup
+	if j.runsRanks() {
+		group.Go(func() { j.tracker.AwaitFirstRank(running) })
+	}
+	group.Go(func() { j.awaitFirstRank(running) })
+	group.Go(func() { hang = j.endHungCommand(running) })
+	group.Go(func() { blocked = j.logStalls(running) })
+	return func() (*verdict.Hang, *verdict.BlockedConnection) {
+		cancel()
+		group.Wait()
+		j.times.noteProgress(j.tracker.Progress(mpi.ProgressRequest{}))
+		return hang, blocked
+	}
+}
+
+// logStalls tells what seems to stand in the way of the job, until the context ends. It returns the connection that nobody answered
+// then, or nil.
+func (j *runningJob) logStalls(ctx context.Context) *verdict.BlockedConnection {
+	began, stalls := time.Now(), watch.StallLogger{Log: j.Log}
+	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began))) {
+		pods := j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{})
+		if ctx.Err() != nil {
+			break // what was seen before the end counts
+		}
+		for _, progress := range pods {
+			j.times.noteProgress(progress)
+		}
+		stalls.Observe(time.Now(), j.table, j.otherHosts(), pods, j.times.snapshot().RankSeconds != nil, j.tracker.HasWaitingLauncher())
+	}
+	return stalls.Blocked
+}
+
+// endHungCommand ends the command once the job has hung, and returns what was seen of that, nil when the context ends first.
+func (j *runningJob) endHungCommand(ctx context.Context) *verdict.Hang {
+	if j.Hang.After == 0 {
+		return nil
+	}
+	detector := watch.HangDetector{Rule: j.Hang}
+	for sleep.For(ctx, j.Hang.LookInterval()) {
+		pods := j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{})
+		if detector.Observe(time.Now(), pods, len(pods) == len(j.otherHosts())+1) {
+			pods = j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{Evidence: true})
+			j.child.EndGroup(hangGrace)
+			return &verdict.Hang{After: j.Hang.After, CPUCounts: j.Hang.CPUCounts, Pods: pods}
+		}
+	}
+	return nil
+}
+
+// The launcher looks for the first rank so rarely that it costs a launch nothing: the node's answer says when it was.
+const (
+	firstPoll = 2 * time.Second
+	lastPoll  = time.Minute
+	// askedNodes is the number of nodes that are asked.
+	askedNodes = 8
+)
+
+// awaitFirstRank asks some nodes until one has seen a rank, for the timings of a running job.
+func (j *runningJob) awaitFirstRank(ctx context.Context) {
+	nodes := j.otherHosts()[:min(len(j.otherHosts()), askedNodes)]
+	for wait := firstPoll; sleep.For(ctx, wait); wait = min(2*wait, lastPoll) {
+		for _, progress := range j.askProgress(ctx, nodes, mpi.ProgressRequest{}) {
+			j.times.noteProgress(progress)
+		}
+		if j.times.snapshot().RankSeconds != nil {
+			return
+		}
+	}
+}
+
+// askProgress asks the own pod and nodes, side by side, and returns the answers by the first label of the host name.
+func (j *runningJob) askProgress(ctx context.Context, nodes []mpi.Host, request mpi.ProgressRequest) map[string]mpi.Progress {
+	ctx, cancel := context.WithTimeout(ctx, client.Attempt)
+	defer cancel()
+	pods := map[string]mpi.Progress{hosts.FirstLabel(j.Hostname): j.tracker.Progress(request)}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for _, node := range nodes {
+		group.Go(func() {
+			address, err := j.agentAddressOf(node)
+			if err != nil {
+				return
+			}
+			progress, err := client.AskProgress(ctx, j.Dial, j.Key, address, request)
+			if err != nil {
+				return // the rule counts who answers
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			pods[hosts.FirstLabel(node.Name)] = progress
+		})
+	}
+	group.Wait()
+	return pods
+}
+
+// lookUpAddress returns where the agent of a node listens.
+func (j *runningJob) agentAddressOf(node mpi.Host) (string, error) {
+	host, _ := hosts.FindHost(j.table, node.Name)
+	return client.AgentAddress(host, j.Port)
+}

@@ -1,5 +1,0 @@
-//go:build !amd64
-
-package proc
-
-func oldCallName(_ int, otherwise string) string { return otherwise }

@@ -1,0 +1,257 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/exitstatus"
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
+)
+
+// RankWatcher watches how the ranks of this pod end, whoever started them. A rank is the topmost descendant of the agent whose
+// environment names a rank. What launchers say about ranks is not always true (package exitstatus), and it comes from one place
+// only: here it is known which of all ranks was the first.
+type RankWatcher struct {
+	root  fs.FS
+	agent int
+	now   func() time.Time
+	// container are the variables of this container that tell no rank.
+	container []string
+	// startersOnly reports whether no rank runs in this pod. A launcher of a wide job has hundreds of remote shells, and looking
+	// at all of them often would slow it down.
+	startersOnly bool
+	// proxies are those of Hydra that started ranks.
+	proxies *hydra.Proxies
+
+	mu sync.Mutex
+	// known holds the processes that are watched, or that cannot be.
+	known map[int]bool
+	// seen are the numbers of the ranks that ran here, world the size of their world: -1 when there was more than one.
+	seen  map[int]bool
+	world int
+	// failed are the first ranks of the newest launch that did not end well, in the order of time; earlier are those of the
+	// last launch before it that had some.
+	failed, earlier []rankEnd
+	// starterFailed is when a launcher of this pod, such as mpiexec, ended with an error for the last time.
+	starterFailed time.Time
+	// newest is the newest launch of this pod, newestPID the process of its launcher.
+	newest    verdict.Launch
+	newestPID int
+	// looked is when the last look began, and launchers are those that it saw, with the name of one that is below no other.
+	looked    time.Time
+	launchers map[int]string
+	// quiet is since when no launch runs, zero while one does; hasLaunched says that one did.
+	quiet       time.Time
+	hasLaunched bool
+	// hurry ends the pause between two looks, because a process has ended.
+	hurry chan struct{}
+}
+
+// rankEnd is a rank that failed.
+type rankEnd struct {
+	mpi.RankEnd
+	at time.Time
+}
+
+// NewRankWatcher returns a watch that has seen nothing yet. StartersOnly reports whether no rank runs in this pod.
+func NewRankWatcher(proxies *hydra.Proxies, startersOnly bool) *RankWatcher {
+	root := os.DirFS("/proc")
+	return &RankWatcher{
+		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRankVariables(root),
+		proxies: proxies, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, hurry: make(chan struct{}, 1),
+	}
+}
+
+// Ranks start within moments after their daemon, and those that fail at once are seen by their launcher too.
+const (
+	firstLooks  = 20 * time.Millisecond
+	secondLooks = 100 * time.Millisecond
+	lastLooks   = 500 * time.Millisecond
+)
+
+// Watch looks for ranks until the context ends. How those end that it has found is noted all the same.
+func (r *RankWatcher) Watch(ctx context.Context) {
+	for start := r.now(); ctx.Err() == nil; {
+		r.inspectProcesses()
+		age, wait := r.now().Sub(start), lastLooks
+		switch {
+		case age < time.Second && !r.startersOnly:
+			wait = firstLooks
+		case age < young:
+			wait = secondLooks
+		}
+		select {
+		case <-time.After(wait):
+		case <-r.hurry:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// inspectProcesses begins to watch the ranks and starters that it has not seen before.
+func (r *RankWatcher) inspectProcesses() {
+	began := r.now()
+	processes := proc.Descendants(r.root, r.agent)
+	tree := proc.TreeOf(processes)
+	environments := map[int][]string{} // of processes with a rank
+	for _, p := range processes {
+		if r.startersOnly {
+			break
+		}
+		environment := proc.WithoutContainerVariables(proc.EnvironmentOf(r.root, p.PID), r.container)
+		if _, is := proc.RankOf(environment); is {
+			environments[p.PID] = environment
+		}
+	}
+	isRank := func(p proc.Process) bool { return environments[p.PID] != nil && !program.IsLaunchHelperName(p.Name) }
+	launchers, starters := map[int]string{}, []int(nil)
+	for _, p := range processes {
+		if tree.HasAncestor(p, isRank) {
+			continue
+		}
+		if program.IsLauncher(p) {
+			launchers[p.PID] = ""
+			if !tree.HasAncestor(p, program.IsLauncher) {
+				launchers[p.PID] = p.Name
+			}
+		}
+		switch {
+		case isRank(p):
+			r.noteRankProcess(p, environments[p.PID], tree)
+		case program.IsMPILauncherName(p.Name):
+			starters = append(starters, p.PID)
+		}
+	}
+	r.noteLaunchers(launchers, began)
+	r.noteQuiet(processes, began)
+	for _, pid := range starters {
+		r.followProcess(pid, r.noteStarterEnd)
+	}
+	r.NoteEarlyExits(r.proxies.Observe(r.root, tree, began))
+}
+
+// noteRankProcess notes a rank, and how it ends.
+func (r *RankWatcher) noteRankProcess(p proc.Process, environment []string, tree proc.Tree) {
+	rank, _ := proc.RankOf(environment)
+	r.recordRank(rank, proc.WorldSize(environment))
+	proxy := r.proxies.ProxyOf(p, environment, tree)
+	end := mpi.RankEnd{Rank: &rank, Hydra: proxy != nil, WithoutMPI: !proc.HasMPIRank(environment)}
+	r.followProcess(p.PID, func(status process.Status) { r.NoteRankEnd(end, proxy, status) })
+}
+
+// recordRank notes that a rank ran here.
+func (r *RankWatcher) recordRank(rank, world int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.world == 0 && len(r.seen) == 0 {
+		r.world = world
+	}
+	if r.world != world {
+		r.world = -1
+	}
+	r.seen[rank] = true
+}
+
+// followProcess tells how a process ended, once. A process that cannot be watched is left out.
+func (r *RankWatcher) followProcess(pid int, ended func(process.Status)) {
+	r.mu.Lock()
+	known := r.known[pid]
+	r.known[pid] = true
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	watched, err := exitstatus.WatchProcess(pid)
+	if err != nil {
+		return // it is gone, or the kernel has no such thing: the launcher's word has to do
+	}
+	go func() {
+		defer watched.Close()
+		status, err := watched.Wait()
+		if err == nil || errors.Is(err, exitstatus.ErrUnknown) {
+			r.noteLauncherEnd(pid)
+		}
+		if err == nil {
+			ended(process.Status(status))
+		}
+		r.mu.Lock()
+		delete(r.known, pid) // the number may be given away again
+		r.mu.Unlock()
+	}()
+}
+
+// NoteRankEnd notes how a rank ended, which a proxy of Hydra had started, or nil.
+func (r *RankWatcher) NoteRankEnd(rank mpi.RankEnd, proxy *hydra.Proxy, status process.Status) {
+	if status.Code() == 0 {
+		return
+	}
+	r.proxies.NoteRankFailure(proxy)
+	end := rankEnd{rank, r.now()}
+	end.Code = status.Code()
+	if signal := status.Signal(); signal != 0 {
+		end.Signal = process.SignalName(signal)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failed) < verdict.MaxRanks {
+		r.failed = append(r.failed, end)
+	}
+}
+
+// NoteEarlyExits notes ranks that ended before they came to MPI_Init, and that nobody saw fail.
+func (r *RankWatcher) NoteEarlyExits(missing []hydra.MissingRank) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rank := range missing {
+		if len(r.failed) < verdict.MaxRanks {
+			r.failed = append(r.failed, rankEnd{rank.RankEnd, rank.Since})
+		}
+	}
+}
+
+func (r *RankWatcher) noteStarterEnd(status process.Status) {
+	select {
+	case r.hurry <- struct{}{}:
+	default: // the next look comes at once anyway
+	}
+	if status.Code() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.starterFailed = r.now()
+}
+
+// NoteLaunchStart notes that a new launch begins: what failed before it did not keep the command from going on.
+func (r *RankWatcher) NoteLaunchStart() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failed) > 0 {
+		r.earlier, r.failed = r.failed, nil
+	}
+}
+
+// Report returns what a pod reports of its ranks: how many it saw, of a world of which size (-1 for more than one), and those that failed,
+// in the order of time: of the newest launch, and of one before it.
+func (r *RankWatcher) Report() mpi.NodeReport {
+	now, numbers := r.now(), r.proxies.RankNumbers()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report := mpi.NodeReport{Seen: len(r.seen), World: r.world, Numbers: numbers}
+	for _, end := range slices.Concat(r.earlier, r.failed) {
+		end.Ago = now.Sub(end.at).Seconds()
+		report.Ranks = append(report.Ranks, end.RankEnd)
+	}
+	return report
+}

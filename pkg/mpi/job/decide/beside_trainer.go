@@ -1,0 +1,68 @@
+package decide
+
+import (
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+// decideBesideTrainer returns what to do about a TrainJob that Kubeflow Trainer runs: network policies, the push of the host table, and the end of
+// the key. Nothing that Trainer writes is written here, but for one thing: the key goes once the job is over, where Trainer
+// does not make it again. It does so for failed jobs (kubeflow/trainer v2.3 forgets the condition Failed at the beginning
+// of each pass, and makes what is missing), so that the key of a failed job stays; no pod is left that it opens.
+func decideBesideTrainer(f *phase.Facts, state phase.JobState) Decision {
+	switch {
+	case job.IsFinished(f.TrainJob):
+		return decideAfterTrainerEnd(f, state)
+	case f.StalePolicies():
+		return Decision{Ours: true, RequeueAfter: leftoversGone}
+	case state.Job == nil:
+		return Decision{Ours: true}
+	}
+	decision := Decision{Ours: true}
+	if policy := desired.NetworkPolicy(*state.Job, f.ControllerNamespace); !observe.HavePoliciesBeenMade(f.TrainJob.Status.Conditions) && !f.HasObjectNamed(policy) {
+		decision.Create = []job.Object{policy} // one that somebody else put under the name stays, and Guarded says so
+	}
+	if !f.OwnsJobSet() {
+		return decision
+	}
+	if !job.IsSuspended(f.JobSet) {
+		decision.HostTable = hostTablePushOf(f)
+		decision.RequeueAfter = f.UntilNodesUp()
+	}
+	if len(f.Current) < f.Want {
+		decision.RequeueAfter = f.NextCheck()
+	}
+	return decision
+}
+
+// decideAfterTrainerEnd tells why a job ended, once it is known.
+func decideAfterTrainerEnd(f *phase.Facts, state phase.JobState) Decision {
+	decision := Decision{Ours: true, End: state.End}
+	failed := f.PublishedCondition(trainer.TrainJobFailed)
+	if state.Phase == phase.Complete || failed.Reason == string(diagnose.DeadlineExceeded) {
+		decision.Delete = f.KeySecrets()
+	}
+	if state.End == nil {
+		decision.RequeueAfter = phase.CauseRecheck
+	}
+	return decision
+}
+
+// PolicyBeforePods returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
+// where its conditions say that it was made, or nothing is ours to make.
+func PolicyBeforePods(trainJob *trainer.TrainJob, conditions []metav1.Condition, runtime job.Runtime, controllerNamespace string) job.Object {
+	if !job.IsManagedHere(trainJob) || job.IsFinished(trainJob) || !runtime.IsCompiled() || observe.HavePoliciesBeenMade(conditions) {
+		return nil
+	}
+	made, err := job.Resolve(trainJob, runtime)
+	if err != nil {
+		return nil
+	}
+	return desired.NetworkPolicy(made, controllerNamespace)
+}

@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// EvidenceOf is what the pod itself tells.
+func EvidenceOf(pod *corev1.Pod) diagnose.Pod {
+	result := diagnose.Pod{
+		Name: pod.Name, Role: pod.Labels[mpi.ReplicatedJobLabel], Index: PodIndex(pod), Machine: pod.Spec.NodeName,
+		Failed: hasPodFailed(pod), Reason: pod.Status.Reason, Message: pod.Status.Message,
+		Started: pod.CreationTimestamp.Time, Deleted: DeletionAsked(pod),
+	}
+	if pod.Status.StartTime != nil {
+		result.Started = pod.Status.StartTime.Time
+	}
+	for _, condition := range pod.Status.Conditions {
+		switch {
+		case condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue:
+			result.Disruption = &diagnose.Disruption{Reason: condition.Reason, Message: condition.Message, At: condition.LastTransitionTime.Time}
+		case condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason == corev1.PodReasonUnschedulable:
+			result.Unschedulable = cmp.Or(condition.Message, "the scheduler gives no reason")
+		}
+	}
+	for _, gate := range pod.Spec.SchedulingGates {
+		result.Gates = append(result.Gates, gate.Name)
+	}
+	result.GPUs, result.GPUResource = gpuRequest(pod.Spec)
+	result.Containers = append(containersOf(pod.Status.InitContainerStatuses, true), containersOf(pod.Status.ContainerStatuses, false)...)
+	return result
+}
+
+// hasPodFailed reports whether a pod has failed, or will have in a moment: kubelet says first that the container has ended, and pods of
+// jobs start no container again.
+func hasPodFailed(pod *corev1.Pod) bool {
+	end := MainEnd(pod)
+	return pod.Status.Phase == corev1.PodFailed || end != nil && end.ExitCode != 0
+}
+
+// DeletionAsked returns when somebody asked for the deletion of a pod: the timestamp is when its grace is over.
+func DeletionAsked(pod *corev1.Pod) time.Time {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}
+	}
+	asked := pod.DeletionTimestamp.Time
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		asked = asked.Add(-time.Duration(*grace) * time.Second)
+	}
+	return asked
+}
+
+// gpuRequest returns how many accelerators a pod asks for: the extended resource whose name says so (nvidia.com/gpu,
+// amd.com/gpu, gpu.intel.com/i915, MIG profiles).
+func gpuRequest(spec corev1.PodSpec) (count int64, name string) {
+	for _, container := range spec.Containers {
+		for resource, quantity := range container.Resources.Limits {
+			domain, kind, extended := strings.Cut(string(resource), "/")
+			if extended && (kind == "gpu" || strings.HasPrefix(kind, "mig-") || strings.HasPrefix(domain, "gpu.")) {
+				count, name = count+quantity.Value(), string(resource)
+			}
+		}
+	}
+	return count, name
+}
+
+func containersOf(statuses []corev1.ContainerStatus, init bool) []diagnose.Container {
+	result := make([]diagnose.Container, 0, len(statuses))
+	for _, status := range statuses {
+		c := diagnose.Container{Name: status.Name, Image: status.Image, Init: init}
+		if w := status.State.Waiting; w != nil {
+			c.Waiting = &diagnose.ContainerWaiting{Reason: w.Reason, Message: w.Message}
+		}
+		if t := status.State.Terminated; t != nil {
+			c.End = ContainerEndOf(t)
+		}
+		result = append(result, c)
+	}
+	return result
+}
+
+// ContainerEndOf is how a container ended, for package diagnose.
+func ContainerEndOf(t *corev1.ContainerStateTerminated) *diagnose.ContainerEnd {
+	return &diagnose.ContainerEnd{Code: int(t.ExitCode), Signal: int(t.Signal), Reason: t.Reason, Message: t.Message, At: t.FinishedAt.Time}
+}
+
+// MainEnd returns how the main container of a pod ended, or nil.
+func MainEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == mpi.Container })
+	if i < 0 {
+		return nil
+	}
+	return pod.Status.ContainerStatuses[i].State.Terminated
+}

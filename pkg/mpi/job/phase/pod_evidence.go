@@ -1,0 +1,107 @@
+package phase
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+)
+
+// evidenceOf is what package diagnose looks at in pods of this job. A Job takes its pods away when their containers were started again
+// too often, as in runtimes of upstream's own kind: nobody deleted them then, and how a container ended the last time is why.
+func (f *Facts) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
+	result := make([]diagnose.Pod, len(pods))
+	givenUp := sync.OnceValue(f.jobsGivenUp)
+	for i, pod := range pods {
+		result[i] = observe.EvidenceOf(pod)
+		f.addLauncherResources(&result[i])
+		last := lastEndedContainer(pod)
+		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
+			continue
+		}
+		result[i].Failed, result[i].GivenUp = true, true
+		for j, c := range result[i].Containers {
+			if c.Name == last.Name {
+				result[i].Containers[j].End = observe.ContainerEndOf(last.LastTerminationState.Terminated)
+			}
+		}
+	}
+	return result
+}
+
+// addLauncherResources adds whose resources a launcher has, and how much memory that allows.
+func (f *Facts) addLauncherResources(seen *diagnose.Pod) {
+	if seen.Role != mpi.LauncherJob {
+		return
+	}
+	if f.Runtime != nil && f.Runtime.Spec.MLPolicy != nil && f.Runtime.Spec.MLPolicy.MPI != nil {
+		seen.RunsRanks = ptr.Deref(f.Runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, false)
+	}
+	if !f.OwnsJobSet() {
+		return
+	}
+	launcher := job.ReplicatedJob(f.JobSet.Spec, mpi.LauncherJob)
+	if launcher == nil {
+		return
+	}
+	if container := job.MainContainer(&launcher.Template.Spec.Template.Spec); container != nil {
+		if limit, limited := container.Resources.Limits[corev1.ResourceMemory]; limited {
+			seen.MemoryLimit = limit.String()
+		}
+	}
+}
+
+// jobBackoffLimit is the default of a Job's backoffLimit.
+const jobBackoffLimit = 6
+
+// jobsGivenUp returns the replicated jobs whose Job deletes all its pods for the restarts of their containers. Kubernetes adds up
+// those of all containers of all pods that have not ended (pastBackoffLimitOnFailure in the Job controller), and a pod that ends
+// because it is being deleted still counts here.
+func (f *Facts) jobsGivenUp() []string {
+	if !f.OwnsJobSet() {
+		return nil
+	}
+	restarts := map[string]int32{}
+	for _, pod := range f.All {
+		if pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && (pod.DeletionTimestamp != nil || !observe.IsTerminal(pod)) {
+			restarts[pod.Labels[mpi.ReplicatedJobLabel]] += restartsOf(pod)
+		}
+	}
+	var given []string
+	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
+		part := job.ReplicatedJob(f.JobSet.Spec, name)
+		if part != nil && restarts[name] >= max(1, ptr.Deref(part.Template.Spec.BackoffLimit, jobBackoffLimit)) {
+			given = append(given, name)
+		}
+	}
+	return given
+}
+
+func restartsOf(pod *corev1.Pod) (restarts int32) {
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		restarts += status.RestartCount
+	}
+	return restarts
+}
+
+// lastEndedContainer returns the container whose last end tells why it was started again, or nil: the main one, and where that never ended,
+// the init container that failed.
+func lastEndedContainer(pod *corev1.Pod) *corev1.ContainerStatus {
+	for i, status := range pod.Status.ContainerStatuses {
+		if status.Name == mpi.Container && status.LastTerminationState.Terminated != nil {
+			return &pod.Status.ContainerStatuses[i]
+		}
+	}
+	for i, status := range slices.Backward(pod.Status.InitContainerStatuses) {
+		if last := status.LastTerminationState.Terminated; last != nil && (last.ExitCode != 0 || last.Signal != 0) {
+			return &pod.Status.InitContainerStatuses[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package status
+
+import (
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+)
+
+// conditionBuilder collects the conditions of one pass in life order.
+type conditionBuilder struct {
+	now        time.Time
+	generation int64
+	earlier    []metav1.Condition
+	state      phase.JobState
+	list       []metav1.Condition
+}
+
+// addSuspended has upstream's words, and Kueue's where it is Kueue that has stopped the job; they stay until the job is resumed. A
+// job that was never suspended has no such condition. Wait is what is known of its wait in a queue.
+func (c *conditionBuilder) addSuspended(now bool, why *kueue.Eviction, wait kueue.QueueWait) {
+	const suspended = "TrainJob is suspended"
+	earlier := apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended)
+	switch {
+	case now && why != nil:
+		c.add(trainer.TrainJobSuspended, true, why.Reason, wait.InsertInto(suspended+": "+why.Text()))
+	case now && earlier != nil && earlier.Status == metav1.ConditionTrue:
+		c.add(trainer.TrainJobSuspended, true, mpi.Reason(earlier.Reason), wait.InsertInto(earlier.Message))
+	case now:
+		c.add(trainer.TrainJobSuspended, true, job.ReasonSuspended, wait.InsertInto(suspended))
+	case earlier != nil:
+		c.add(trainer.TrainJobSuspended, false, job.ReasonResumed, "TrainJob is resumed")
+	}
+}
+
+// addTrue and addFalse add conditions of one reason and message that hold, or do not.
+func (c *conditionBuilder) addTrue(reason mpi.Reason, message string, kinds ...string) {
+	for _, kind := range kinds {
+		c.add(kind, true, reason, message)
+	}
+}
+
+func (c *conditionBuilder) addFalse(reason mpi.Reason, message string, kinds ...string) {
+	for _, kind := range kinds {
+		c.add(kind, false, reason, message)
+	}
+}
+
+// keepEarlier leaves conditions as they are.
+func (c *conditionBuilder) keepEarlier(kinds ...string) {
+	for _, kind := range kinds {
+		if earlier := apimeta.FindStatusCondition(c.earlier, kind); earlier != nil {
+			c.list = append(c.list, *earlier)
+		}
+	}
+}
+
+func (c *conditionBuilder) addEnd(e phase.JobEnd) {
+	kind := trainer.TrainJobFailed
+	if e.Succeeded {
+		kind = trainer.TrainJobComplete
+	}
+	c.add(kind, true, e.Reason, e.Text())
+}
+
+func (c *conditionBuilder) add(kind string, status bool, reason mpi.Reason, message string) {
+	condition := metav1.Condition{
+		Type:               kind,
+		Status:             metav1.ConditionFalse,
+		ObservedGeneration: c.generation,
+		LastTransitionTime: metav1.NewTime(c.now),
+		Reason:             string(reason),
+		Message:            message,
+	}
+	if status {
+		condition.Status = metav1.ConditionTrue
+	}
+	if e := apimeta.FindStatusCondition(c.earlier, kind); e != nil && e.Status == condition.Status {
+		condition.LastTransitionTime = e.LastTransitionTime
+	}
+	c.list = append(c.list, condition)
+}
+
+// inOrder returns what is false before what is true, each in life order, so that the last one says how far the job has come.
+func (c *conditionBuilder) inOrder() []metav1.Condition {
+	var result []metav1.Condition
+	for _, status := range []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue} {
+		for _, condition := range c.list {
+			if condition.Status == status {
+				result = append(result, condition)
+			}
+		}
+	}
+	return result
+}

@@ -1,0 +1,186 @@
+package status
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// RecordAnnotation of a TrainJob has its conditions, where its status shows fewer: see PublishedConditions. Once the job is over it tells of the time
+// before. Its value is a JSON object of `uid`, that of the TrainJob, and `conditions`, a list of metav1.Condition.
+const RecordAnnotation = "lockstep.dev/conditions"
+
+// record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
+type record struct {
+	UID        types.UID          `json:"uid"`
+	Conditions []metav1.Condition `json:"conditions"`
+}
+
+// recordedMessage is how many bytes of a message are recorded. All annotations of an object together have 256 KiB (k8s.io/apimachinery
+// pkg/api/validation, TotalAnnotationSizeLimitB).
+const recordedMessage = 16 << 10
+
+// PublishedConditions returns what the status of a TrainJob shows of its conditions: one at most, and none of a job that runs, as under Kubeflow Trainer.
+// Clients of Kubeflow's API know few. The SDK (0.5.0) takes a TrainJob with any condition but Complete and Failed for one that does not run yet,
+// OpenShift AI's dashboard goes by the newest that is true and knows none beyond these, and kubectl's column STATE is the type of the last one.
+//
+//	Created     the job does not run yet, and the message says what it waits for
+//	Suspended   a user or a queue holds it back
+//	Restarting  it is being started again
+//	Complete    the launcher succeeded
+//	Failed      the job failed, and the message says why
+func PublishedConditions(all []metav1.Condition) []metav1.Condition {
+	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed, trainer.TrainJobSuspended, job.Restarting} {
+		if apimeta.IsStatusConditionTrue(all, kind) {
+			return []metav1.Condition{*apimeta.FindStatusCondition(all, kind)}
+		}
+	}
+	created := apimeta.FindStatusCondition(all, job.Created)
+	if created == nil || apimeta.IsStatusConditionTrue(all, job.Running) {
+		return nil
+	}
+	shown := *created
+	shown.Status = metav1.ConditionTrue // or the dashboard knows no state
+	if why := ObstacleCondition(all); created.Status == metav1.ConditionTrue && why != nil {
+		shown.Reason, shown.Message = why.Reason, why.Message
+	}
+	return []metav1.Condition{shown}
+}
+
+// progressReasons are the reasons of a job that only takes its time.
+var progressReasons = []mpi.Reason{job.ReasonPodsPending, job.ReasonWaitingForPods, job.ReasonWaitingForNodes}
+
+// ObstacleCondition returns the condition that says what keeps a job from running whose objects exist, or what one that runs lacks, or nil.
+func ObstacleCondition(all []metav1.Condition) *metav1.Condition {
+	for _, kind := range []string{job.PodsReady, job.Running} {
+		c := apimeta.FindStatusCondition(all, kind)
+		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(progressReasons, mpi.Reason(c.Reason)) {
+			return c
+		}
+	}
+	return nil
+}
+
+// AllConditions returns all conditions of a TrainJob, those of its status and those that are recorded.
+func AllConditions(trainJob *trainer.TrainJob) []metav1.Condition {
+	if recorded, is := parseRecord(trainJob); is {
+		return mergeStatusConditions(recorded, trainJob.Status.Conditions)
+	}
+	return trainJob.Status.Conditions
+}
+
+// ExecutorConditions are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
+func ExecutorConditions(trainJob *trainer.TrainJob) []metav1.Condition {
+	if recorded, is := parseRecord(trainJob); is {
+		return mergeStatusConditions(recorded, trainJob.Status.Conditions)
+	}
+	return impliedConditions(trainJob.Status.Conditions)
+}
+
+// mergeStatusConditions adds to what is recorded what a status shows.
+func mergeStatusConditions(recorded, status []metav1.Condition) []metav1.Condition {
+	all := RecordedConditions(recorded)
+	for _, c := range status {
+		if i := slices.IndexFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type }); i < 0 {
+			all = append(all, c)
+		} else if c.Type != job.Created { // which has the words of others
+			all[i] = c
+		}
+	}
+	return all
+}
+
+// RecordedConditions returns those of all conditions that a record tells of. Others may suspend and end a job, and whether it is so is said in the status
+// alone.
+func RecordedConditions(all []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(all), func(c metav1.Condition) bool {
+		return c.Status == metav1.ConditionTrue && slices.Contains([]string{trainer.TrainJobSuspended, trainer.TrainJobComplete, trainer.TrainJobFailed}, c.Type)
+	})
+}
+
+// parseRecord reads a record. One that cannot be read is none: users may write annotations.
+func parseRecord(trainJob *trainer.TrainJob) (recorded []metav1.Condition, is bool) {
+	var said record
+	if json.Unmarshal([]byte(trainJob.Annotations[RecordAnnotation]), &said) != nil || said.UID != trainJob.UID || said.UID == "" {
+		return nil, false
+	}
+	return said.Conditions, true
+}
+
+// impliedConditions returns the conditions of a job of which no record is needed: it waits for being made, has just been made, or was made suspended.
+func impliedConditions(status []metav1.Condition) []metav1.Condition {
+	if len(status) != 1 {
+		return status
+	}
+	step := func(kind string, is metav1.ConditionStatus, reason mpi.Reason, message string) metav1.Condition {
+		c := status[0]
+		c.Type, c.Status, c.Reason, c.Message = kind, is, string(reason), message
+		return c
+	}
+	created := step(job.Created, metav1.ConditionTrue, job.ReasonJobSetCreated, allExist)
+	switch {
+	case status[0].Type == job.Created && mpi.Reason(status[0].Reason) != job.ReasonJobSetCreated:
+		return []metav1.Condition{step(job.Created, metav1.ConditionFalse, mpi.Reason(status[0].Reason), status[0].Message)}
+	case status[0].Type == job.Created:
+		return []metav1.Condition{step(job.PodsReady, metav1.ConditionFalse, job.ReasonPodsPending, podsPending), step(job.Running, metav1.ConditionFalse, job.ReasonWaitingForPods, waitingForPods), created}
+	case status[0].Type == trainer.TrainJobSuspended:
+		return []metav1.Condition{step(job.PodsReady, metav1.ConditionFalse, job.ReasonSuspended, isSuspended), step(job.Running, metav1.ConditionFalse, job.ReasonSuspended, isSuspended), created, status[0]}
+	}
+	return status
+}
+
+// RecordCompanion returns what RecordAnnotation is to say once a companion has something to add; the status is Kubeflow Trainer's.
+func RecordCompanion(trainJob *trainer.TrainJob, ours []metav1.Condition) string {
+	all, _ := parseRecord(trainJob)
+	for _, c := range ours {
+		all = slices.DeleteFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type })
+	}
+	return encodeRecord(trainJob, append(all, ours...))
+}
+
+// RecordOf returns what RecordAnnotation is to say of all conditions of a TrainJob, empty where its status implies them. Of a job that is over
+// it stays as it is.
+func RecordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
+	if apimeta.IsStatusConditionTrue(all, trainer.TrainJobComplete) || apimeta.IsStatusConditionTrue(all, trainer.TrainJobFailed) {
+		return trainJob.Annotations[RecordAnnotation]
+	}
+	text := encodeRecord(trainJob, all)
+	if text == encodeRecord(trainJob, impliedConditions(PublishedConditions(all))) {
+		return ""
+	}
+	return text
+}
+
+// encodeRecord writes conditions in the order of a job's life.
+func encodeRecord(trainJob *trainer.TrainJob, all []metav1.Condition) string {
+	all = RecordedConditions(all)
+	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
+	})
+	for i := range all {
+		all[i].Message = ClipMessage(all[i].Message, recordedMessage)
+	}
+	text, err := json.Marshal(record{trainJob.UID, all})
+	if err != nil {
+		panic(err) // strings and times
+	}
+	return string(text)
+}
+
+// ClipMessage keeps a message within a limit of bytes. What others said is in it, and they may have said much.
+func ClipMessage(message string, limit int) string {
+	const more = "…"
+	if len(message) <= limit {
+		return message
+	}
+	return strings.ToValidUTF8(message[:limit-len(more)], "") + more
+}

@@ -1,0 +1,93 @@
+package reconciler
+
+import (
+	"cmp"
+	"slices"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// newOrChanged returns the conditions that say something new, another status or another reason, in the order of a job's life.
+func newOrChanged(before, after []metav1.Condition) []metav1.Condition {
+	var changes []metav1.Condition
+	for _, condition := range after {
+		earlier := apimeta.FindStatusCondition(before, condition.Type)
+		if earlier == nil || earlier.Status != condition.Status || earlier.Reason != condition.Reason {
+			changes = append(changes, condition)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
+	})
+	return changes
+}
+
+// uneventful are the reasons of conditions that say only that nothing has happened yet, or repeat another condition.
+var uneventful = map[mpi.Reason]bool{
+	job.ReasonWaitingForPods:  true,
+	job.ReasonWaitingForNodes: true,
+	job.ReasonFinished:        true,
+	job.ReasonRestarting:      true,
+}
+
+// milestones are the reasons of events where users know a step by another name than the condition's reason.
+var milestones = map[mpi.Reason]string{
+	job.ReasonJobSetCreated: "Submitted",
+	job.ReasonPodsPending:   "GangScheduling",
+	job.ReasonGatePassed:    "TrainingStarted",
+}
+
+// sendEvents sends an event for each change: Submitted, GangScheduling, PodsReady, TrainingStarted and Completed for a job that
+// does well, and the reason of what goes wrong. What is false keeps the job from running: a warning.
+func (r *Reconciler) sendEvents(trainJob *trainer.TrainJob, changes []metav1.Condition) {
+	for _, change := range changes {
+		if isCompletionBesideTrainer(trainJob, change) {
+			change.Type, change.Status, change.Reason = trainer.TrainJobComplete, metav1.ConditionTrue, string(job.ReasonCompleted)
+		}
+		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
+			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
+			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", status.ClipMessage(change.Message, noteLimit))
+		}
+	}
+}
+
+// eventType returns the empty string for a change that is not an event.
+func eventType(before []metav1.Condition, change metav1.Condition) string {
+	isTrue := change.Status == metav1.ConditionTrue
+	switch reason := mpi.Reason(change.Reason); {
+	case uneventful[reason]:
+		return ""
+	case reason == job.ReasonPodsPending && apimeta.IsStatusConditionTrue(before, job.PodsReady):
+		// The gang has started before; a pod is not ready for a moment.
+		return ""
+	case change.Type == trainer.TrainJobFailed, change.Type == job.Diagnosed, change.Type == job.Restarting && isTrue:
+		return corev1.EventTypeWarning
+	case change.Type == trainer.TrainJobSuspended, change.Type == job.Restarting, reason == job.ReasonPodsPending, isTrue:
+		return corev1.EventTypeNormal
+	case reason == job.ReasonSuspended:
+		return ""
+	case change.Type == job.PodsReady && repeatsCreated(before, change):
+		return ""
+	}
+	return corev1.EventTypeWarning
+}
+
+// repeatsCreated reports whether the condition Created had the same reason: a job that is held back says so in both.
+func repeatsCreated(before []metav1.Condition, change metav1.Condition) bool {
+	created := apimeta.FindStatusCondition(before, job.Created)
+	return created != nil && created.Status == metav1.ConditionFalse && created.Reason == change.Reason
+}
+
+// What the API server accepts of a message, in bytes: as the note of an event (k8s.io/kubernetes pkg/apis/core/validation), and in
+// a condition (metav1.Condition).
+const (
+	noteLimit    = 1024
+	messageLimit = 32768
+)

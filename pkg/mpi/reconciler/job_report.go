@@ -1,0 +1,137 @@
+package reconciler
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/dump"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// jobReport is what a pass has to say of a TrainJob: all its conditions, and where they are written.
+type jobReport struct {
+	conditions []metav1.Condition
+	// status is what the status becomes; a companion leaves it to Kubeflow Trainer.
+	status trainer.TrainJobStatus
+	// record is what status.RecordAnnotation becomes.
+	record string
+}
+
+// needsLabel reports whether a job must be known as ours though nothing may be recorded of it: it is over, or something keeps it from being
+// made. It had fewer writes than others.
+func (said jobReport) needsLabel() bool {
+	return job.IsFinished(&trainer.TrainJob{Status: said.status}) || apimeta.IsStatusConditionFalse(said.conditions, job.Created)
+}
+
+// reportOf returns what is to be said, and whether any of it is new.
+func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) (said jobReport, isNew bool) {
+	if r.mode == Companion {
+		said.conditions, said.status = clipMessages(status.CompanionConditions(f, d, applied)), shownStatus(f)
+		if areToldAlready(f.TrainJob.Status.Conditions, said.conditions) {
+			return said, false
+		}
+		said.record = status.RecordCompanion(f.TrainJob, said.conditions)
+		return said, true
+	}
+	said.status = status.ComputeStatus(f, d, applied)
+	said.conditions = clipMessages(said.status.Conditions)
+	said.status.Conditions, said.record = status.PublishedConditions(said.conditions), status.RecordOf(f.TrainJob, said.conditions)
+	return said, said.record != f.TrainJob.Annotations[status.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shownStatus(f), said.status)
+}
+
+// shownStatus is the status of a TrainJob as it is in the cluster.
+func shownStatus(f *phase.Facts) trainer.TrainJobStatus {
+	status := f.TrainJob.Status
+	status.Conditions = f.Shown
+	return status
+}
+
+func clipMessages(conditions []metav1.Condition) []metav1.Condition {
+	for i := range conditions {
+		conditions[i].Message = status.ClipMessage(conditions[i].Message, messageLimit)
+	}
+	return conditions
+}
+
+// areToldAlready reports whether all of our conditions stand among those of the TrainJob.
+func areToldAlready(before, ours []metav1.Condition) bool {
+	return !slices.ContainsFunc(ours, func(c metav1.Condition) bool {
+		earlier := apimeta.FindStatusCondition(before, c.Type)
+		return earlier == nil || earlier.Status != c.Status || earlier.Reason != c.Reason || earlier.Message != c.Message
+	})
+}
+
+// reportNews says what is new. Wait is how long news that is not urgent may wait for more; then the job must be looked at again.
+func (r *Reconciler) reportNews(ctx context.Context, f *phase.Facts, d decide.Decision, applied error) (wait time.Duration, err error) {
+	name := client.ObjectKeyFromObject(f.TrainJob)
+	said, isNew := r.reportOf(f, d, applied)
+	if !isNew {
+		r.cache.dropPending(name)
+		return 0, nil
+	}
+	after := said.status
+	after.Conditions = said.conditions
+	if limit := status.DebounceDelay(f.TrainJob.Status, after); limit > 0 && len(d.Delete) == 0 {
+		if wait := r.cache.debounceFor(name, f.Now, limit, settledVersion(after, limit)); wait > 0 {
+			return wait, nil
+		}
+	}
+	r.cache.dropPending(name)
+	// Where the TrainJob was deleted meanwhile there is nobody to tell.
+	return 0, client.IgnoreNotFound(r.writeReport(ctx, f, said))
+}
+
+// settledVersion is the version of news that is told when it has not changed for as long as it may wait: while the pods of a job start, one by
+// one, counts of child Jobs are old before they are written.
+func settledVersion(after trainer.TrainJobStatus, limit time.Duration) string {
+	if limit < status.DebounceCounts {
+		return ""
+	}
+	return dump.ForHash(after.JobsStatus)
+}
+
+// writeReport writes the record and then the status, and tells of the changes in each only when it is written.
+func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobReport) error {
+	before := f.TrainJob.Status.Conditions
+	isNew := said.record != f.TrainJob.Annotations[status.RecordAnnotation]
+	if isNew || said.needsLabel() && !hasJobLabel(f.TrainJob) {
+		if err := r.patchRecord(ctx, f.TrainJob, said.record); err != nil {
+			return err
+		}
+	}
+	if isNew {
+		recorded := said.conditions
+		if r.mode == Executor {
+			recorded = status.RecordedConditions(recorded)
+		}
+		r.publishChanges(ctx, f, said, newOrChanged(before, recorded))
+		before = recorded
+	}
+	changes := statusChanges(shownStatus(f), said.status)
+	if len(changes) == 0 {
+		return nil
+	}
+	if err := r.patchStatus(ctx, f, changes); err != nil {
+		return err
+	}
+	r.publishChanges(ctx, f, said, newOrChanged(before, said.conditions))
+	return nil
+}
+
+// publishChanges passes on what is new.
+func (r *Reconciler) publishChanges(ctx context.Context, f *phase.Facts, said jobReport, changes []metav1.Condition) {
+	changes = withMissedSteps(f, changes)
+	r.sendEvents(f.TrainJob, changes)
+	r.metrics.recordChanges(f, changes)
+	r.logEnd(ctx, f, said, changes)
+}

@@ -349,12 +349,12 @@ func TestWhoGives(t *testing.T) {
 	}
 	role, given := "", 0
 	for line := range strings.Lines(string(text)) {
-		for name, of := range map[string]string{"func viewerRules": "viewers", "func editorRules": "editors", "func adminRules": "admins", "func (b *builder) platform(": "viewers", "func (b *builder) aggregated": ""} {
+		for name, of := range map[string]string{"func viewerRules": "viewers", "func editorRules": "editors", "func adminRules": "admins", "func (b *builder) sharedObjects(": "viewers", "func (b *builder) aggregated": ""} {
 			if strings.HasPrefix(line, name) {
 				role = of
 			}
 		}
-		rule := regexp.MustCompile(`allow\("[^"]*", (.*)\)`).FindStringSubmatch(line)
+		rule := regexp.MustCompile(`roleRule\("[^"]*", (.*)\)`).FindStringSubmatch(line)
 		if rule == nil || role == "" || strings.HasPrefix(line, "func ") {
 			continue
 		}

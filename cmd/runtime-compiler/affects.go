@@ -37,11 +37,11 @@ func affects(cmd *cobra.Command, a *queryOptions, argument string) error {
 	if err != nil {
 		return err
 	}
-	if file, err = a.inRoot(file, line); err != nil {
+	if file, err = a.pathBelowRoot(file, line); err != nil {
 		return err
 	}
 	var values []explain.Value
-	err = a.units(cmd, func(cluster string, objects []object.Object) {
+	err = a.compileUnits(cmd, func(cluster string, objects []object.Object) {
 		values = append(values, explain.Affected(cluster, objects, file, line)...)
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func affects(cmd *cobra.Command, a *queryOptions, argument string) error {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s feeds no compiled value\n", argument)
 		return err
 	}
-	return a.write(cmd, values)
+	return a.writeValues(cmd, values)
 }
 
 // parsePlace reads FILE:LINE, also with the column that diagnostics print behind it.
@@ -67,8 +67,8 @@ func parsePlace(argument string) (file string, line int, err error) {
 	return parts[0], line, nil
 }
 
-// inRoot returns the file's path below the root, if it has the line.
-func (a *queryOptions) inRoot(file string, line int) (string, error) {
+// pathBelowRoot returns the file's path below the root, if it has the line.
+func (a *queryOptions) pathBelowRoot(file string, line int) (string, error) {
 	root, err := a.input.OpenRoot()
 	if err != nil {
 		return "", err

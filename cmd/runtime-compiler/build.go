@@ -61,24 +61,24 @@ func build(cmd *cobra.Command, input *compiling.Input, reports *reportOptions, v
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if verify {
-		v := verifier{ctx: ctx, root: root, options: input.Options(), out: reports.out, report: cmd.ErrOrStderr()}
+		v := buildVerifier{ctx: ctx, root: root, options: input.Options(), out: reports.out, report: cmd.ErrOrStderr()}
 		summaries, list, err := v.verify()
 		if err != nil {
 			return cli.Failure(err)
 		}
 		return reports.write(cmd, list, summaries, func(s clusterSummary) string { return fmt.Sprintf("%s: %d objects, verified", s.Name, s.Objects) })
 	}
-	b := builder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)}
+	b := outputBuilder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)}
 	shown := cli.NewProgress(cmd.ErrOrStderr())
 	summaries, list, err := b.build(shown.ShowUnits)
 	shown.ClearLine()
 	if err != nil {
 		return cli.Failure(err)
 	}
-	return reports.write(cmd, list, summaries, clusterSummary.line)
+	return reports.write(cmd, list, summaries, clusterSummary.buildLine)
 }
 
-// line is what people read about a build of a cluster.
-func (s clusterSummary) line() string {
+// buildLine is what people read about a build of a cluster.
+func (s clusterSummary) buildLine() string {
 	return fmt.Sprintf("%s: %d objects, files: %d written, %d unchanged, %d removed", s.Name, s.Objects, s.Written, s.Unchanged, s.Removed)
 }

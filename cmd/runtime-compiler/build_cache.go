@@ -64,11 +64,11 @@ func programKey() (string, error) {
 		return "", err
 	}
 	stamp, _ := incremental.StampOf(info)
-	return fmt.Sprintf("%s %s %+v %s", self, cli.Version(), stamp, chartsKey()), nil
+	return fmt.Sprintf("%s %s %+v %s", self, cli.Version(), stamp, chartsProgramKey()), nil
 }
 
-// chartsKey is another one for every version of the program that renders charts. It may be missing where there are no charts.
-func chartsKey() string {
+// chartsProgramKey is another one for every version of the program that renders charts. It may be missing where there are no charts.
+func chartsProgramKey() string {
 	program, err := sandbox.ChartProgramPath()
 	if err != nil {
 		return ""
@@ -95,15 +95,15 @@ func (r buildCache) load(options compile.Options) *incremental.BuildRecord {
 	if err != nil {
 		return nil
 	}
-	record, err := incremental.Decode(data, r.open)
+	record, err := incremental.Decode(data, r.openSource)
 	if err != nil || record.Key != r.keyOf(options) {
 		return nil
 	}
 	return record
 }
 
-// open returns a file of the repository that a finding is in.
-func (r buildCache) open(name string) *source.File {
+// openSource returns a file of the repository that a finding is in.
+func (r buildCache) openSource(name string) *source.File {
 	data, err := source.ReadBounded(r.files.FS(), name, source.MaxFileSize)
 	if err != nil {
 		data = nil
@@ -131,11 +131,11 @@ func (r buildCache) save(m *incremental.BuildRecord, options compile.Options) {
 		_ = os.Remove(next.Name())
 		return
 	}
-	evictOld(folder)
+	evictOldBuilds(folder)
 }
 
-// evictOld removes the oldest builds, and what interrupted builds have left.
-func evictOld(folder string) {
+// evictOldBuilds removes the oldest builds, and what interrupted builds have left.
+func evictOldBuilds(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) <= maxCachedBuilds {
 		return
@@ -161,7 +161,7 @@ func (r buildCache) Stamp(name string) (incremental.Stamp, error) {
 	case err != nil:
 		return incremental.Absent, err
 	}
-	return incremental.FromStat(&stat), nil
+	return incremental.StampFromStat(&stat), nil
 }
 
 // Content returns the digest of a file.
@@ -173,10 +173,10 @@ func (r buildCache) Content(name string) (incremental.Digest, error) {
 // Listing returns the digest of a folder.
 func (r buildCache) Listing(name string) (incremental.Digest, error) {
 	entries, err := fs.ReadDir(r.files.FS(), name)
-	return incremental.Names(entries), err
+	return incremental.ListingDigest(entries), err
 }
 
-// outputTree looks at the output folder: see incremental.Tree. Files are found from the open folder: there are thousands, and their whole
+// outputTree looks at the output folder: see incremental.OutputTree. Files are found from the open folder: there are thousands, and their whole
 // paths would take half as long again.
 type outputTree struct {
 	name   string
@@ -204,11 +204,11 @@ func (o outputTree) Stamp(name string) (incremental.Stamp, error) {
 	case err != nil:
 		return incremental.Absent, err
 	}
-	return incremental.FromUnix(&stat), nil
+	return incremental.StampFromUnix(&stat), nil
 }
 
 // Sum reads a file.
 func (o outputTree) Sum(name string) (uint32, error) {
 	data, err := os.ReadFile(o.name + "/" + name)
-	return incremental.Sum(data), err
+	return incremental.Checksum(data), err
 }

@@ -14,8 +14,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
-// builder brings an output folder up to date with a repository.
-type builder struct {
+// outputBuilder brings an output folder up to date with a repository.
+type outputBuilder struct {
 	ctx     context.Context //nolint:containedctx // of one run
 	root    *os.Root
 	options compile.Options
@@ -37,7 +37,7 @@ type builder struct {
 }
 
 // build compiles everything, or nothing where nothing changed.
-func (b *builder) build(progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
+func (b *outputBuilder) build(progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
 	began := time.Now().UnixNano()
 	b.written, b.removed, b.all = nil, nil, false
 	if b.last == nil {
@@ -46,25 +46,25 @@ func (b *builder) build(progress func(done, of int)) ([]clusterSummary, *diag.Li
 	if b.last != nil {
 		if list := b.upToDate(began); list != nil {
 			b.recorder = nil
-			return b.summaries(list), list, nil
+			return b.summariesOfLastBuild(list), list, nil
 		}
 	}
-	return b.everything(began, progress)
+	return b.buildEverything(began, progress)
 }
 
 // upToDate returns what the last build has found, if nothing has changed since, neither what it read nor what it wrote; nil otherwise.
-func (b *builder) upToDate(began int64) *diag.List {
+func (b *outputBuilder) upToDate(began int64) *diag.List {
 	changed, reread := b.last.Changed(b.cache)
 	if len(changed) > 0 {
 		return nil
 	}
-	intact, compared := b.untouched()
+	intact, compared := b.outputUntouched()
 	if !intact {
 		return nil
 	}
 	if reread || compared {
 		b.last.Began, b.last.Ended = began, began
-		b.save()
+		b.saveBuildRecord()
 	}
 	list := &diag.List{}
 	for _, d := range b.last.Findings {
@@ -73,19 +73,19 @@ func (b *builder) upToDate(began int64) *diag.List {
 	return list
 }
 
-// untouched reports whether the output is as the last build has left it, and whether that was hard to say.
-func (b *builder) untouched() (intact, compared bool) {
+// outputUntouched reports whether the output is as the last build has left it, and whether that was hard to say.
+func (b *outputBuilder) outputUntouched() (intact, compared bool) {
 	switch {
 	case b.damaged:
 		return false, false
 	case b.watching:
 		return true, false
 	}
-	return b.inspect()
+	return b.inspectOutput()
 }
 
-// inspect looks at the whole output.
-func (b *builder) inspect() (intact, compared bool) {
+// inspectOutput looks at the whole output.
+func (b *outputBuilder) inspectOutput() (intact, compared bool) {
 	if disk.Interrupted(b.reports.out) {
 		return false, false
 	}
@@ -94,8 +94,8 @@ func (b *builder) inspect() (intact, compared bool) {
 	return b.last.Intact(tree)
 }
 
-// summaries counts what there is of the last build.
-func (b *builder) summaries(list *diag.List) []clusterSummary {
+// summariesOfLastBuild counts what there is of the last build.
+func (b *outputBuilder) summariesOfLastBuild(list *diag.List) []clusterSummary {
 	var summaries []clusterSummary
 	for _, c := range b.last.Clusters {
 		s := clusterSummary{Name: c.Name, Objects: c.Objects}
@@ -107,11 +107,11 @@ func (b *builder) summaries(list *diag.List) []clusterSummary {
 	return summaries
 }
 
-// everything compiles all units.
-func (b *builder) everything(began int64, progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
-	out := &output{name: b.reports.out, sums: map[string]uint32{}}
+// buildEverything compiles all units.
+func (b *outputBuilder) buildEverything(began int64, progress func(done, of int)) ([]clusterSummary, *diag.List, error) {
+	out := &outputFolder{name: b.reports.out, sums: map[string]uint32{}}
 	defer out.close()
-	recorder := incremental.Record(b.root.FS())
+	recorder := incremental.NewRecorder(b.root.FS())
 	b.recorder, b.all = recorder, true
 	summaries, list, err := compileInto(b.ctx, recorder, b.options, out.add, progress)
 	if err != nil || b.reports.verdict(list) != nil {
@@ -126,13 +126,13 @@ func (b *builder) everything(began int64, progress func(done, of int)) ([]cluste
 		return nil, list, nil
 	}
 	b.written, b.removed, b.damaged = result.Written, result.Removed, false
-	summaries = count(summaries, result)
-	b.keep(began, recorder, out, summaries, list)
+	summaries = addFileCounts(summaries, result)
+	b.rememberBuild(began, recorder, out, summaries, list)
 	return summaries, list, nil
 }
 
-// keep leaves what the next build must know to do less.
-func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output, summaries []clusterSummary, list *diag.List) {
+// rememberBuild leaves what the next build must know to do less.
+func (b *outputBuilder) rememberBuild(began int64, recorder *incremental.Recorder, out *outputFolder, summaries []clusterSummary, list *diag.List) {
 	b.last = nil
 	inputs, complete := recorder.Inputs()
 	if !complete {
@@ -141,7 +141,7 @@ func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output,
 	m := &incremental.BuildRecord{Began: began, Ended: time.Now().UnixNano(), Inputs: inputs, Findings: list.Sorted()}
 	for _, s := range summaries {
 		if s.Objects > 0 {
-			m.Clusters = append(m.Clusters, incremental.Cluster{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})
+			m.Clusters = append(m.Clusters, incremental.ClusterCounts{Name: s.Name, Objects: s.Objects, Files: s.Written + s.Unchanged})
 		}
 	}
 	tree := openOutputTree(b.reports.out)
@@ -152,14 +152,14 @@ func (b *builder) keep(began int64, recorder *incremental.Recorder, out *output,
 		if err != nil || stamp == incremental.Absent {
 			return
 		}
-		m.Outputs = append(m.Outputs, incremental.Output{Path: name, Stamp: stamp, Sum: out.sums[name]})
+		m.Outputs = append(m.Outputs, incremental.OutputFile{Path: name, Stamp: stamp, Sum: out.sums[name]})
 	}
 	b.last, b.recorder = m, nil
-	b.save()
+	b.saveBuildRecord()
 }
 
-// save lets the next process know what this one has done.
-func (b *builder) save() {
+// saveBuildRecord lets the next process know what this one has done.
+func (b *outputBuilder) saveBuildRecord() {
 	if b.last != nil {
 		b.cache.save(b.last, b.options)
 	}

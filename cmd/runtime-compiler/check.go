@@ -53,12 +53,12 @@ func check(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 		return cli.Failure(err)
 	}
 	return reports.write(cmd, list, summaries, func(s clusterSummary) string {
-		return fmt.Sprintf("%s: %d objects, %s", s.Name, s.Objects, verdict(list.Warnings()))
+		return fmt.Sprintf("%s: %d objects, %s", s.Name, s.Objects, warningsVerdict(list.Warnings()))
 	})
 }
 
-// verdict is what people read about specs that compile. Warnings are those of all clusters.
-func verdict(warnings int) string {
+// warningsVerdict is what people read about specs that compile. Warnings are those of all clusters.
+func warningsVerdict(warnings int) string {
 	switch warnings {
 	case 0:
 		return "no mistakes"

@@ -60,7 +60,7 @@ of GitHub, whose token may only read: a pipeline can go on, and keep the report 
 }
 
 func (c *commentOptions) run(cmd *cobra.Command, name string) error {
-	client, err := c.client(os.Getenv)
+	client, err := c.forgeClient(os.Getenv)
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func readReport(cmd *cobra.Command, name string) (string, error) {
 	return string(data), nil
 }
 
-// client is made of the flags, and of what the pipeline of a forge says.
-func (c *commentOptions) client(getenv func(string) string) (*forge.Client, error) {
+// forgeClient is made of the flags, and of what the pipeline of a forge says.
+func (c *commentOptions) forgeClient(getenv func(string) string) (*forge.Client, error) {
 	kind := forge.Kind(c.forge)
 	if kind == "" {
 		kind = pipelineForge(getenv)
@@ -118,7 +118,7 @@ func (c *commentOptions) client(getenv func(string) string) (*forge.Client, erro
 	switch kind {
 	case forge.GitHub:
 		known = forge.Client{Token: getenv("GITHUB_TOKEN"), Target: forge.Target{
-			API: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"), Repository: getenv("GITHUB_REPOSITORY"), Number: pullRequest(getenv)}}
+			API: cmp.Or(getenv("GITHUB_API_URL"), "https://api.github.com"), Repository: getenv("GITHUB_REPOSITORY"), Number: pullRequestNumber(getenv)}}
 	case forge.GitLab:
 		known = forge.Client{Token: getenv("GITLAB_TOKEN"), Target: forge.Target{
 			API: cmp.Or(getenv("CI_API_V4_URL"), "https://gitlab.com/api/v4"), Repository: getenv("CI_PROJECT_PATH"), Number: numberOrZero(getenv("CI_MERGE_REQUEST_IID"))}}
@@ -159,8 +159,8 @@ func pipelineForge(getenv func(string) string) forge.Kind {
 
 var pullRequestRef = regexp.MustCompile(`^refs/pull/(\d+)/`)
 
-// pullRequest is the number of the pull request that a workflow of GitHub runs for, 0 for none.
-func pullRequest(getenv func(string) string) int {
+// pullRequestNumber is the number of the pull request that a workflow of GitHub runs for, 0 for none.
+func pullRequestNumber(getenv func(string) string) int {
 	if found := pullRequestRef.FindStringSubmatch(getenv("GITHUB_REF")); found != nil {
 		return numberOrZero(found[1])
 	}

@@ -66,7 +66,7 @@ func (c *costOptions) run(cmd *cobra.Command, file string) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	clusters, err := c.plans(cmd)
+	clusters, err := c.readPlans(cmd)
 	if err != nil {
 		return err
 	}
@@ -77,11 +77,11 @@ func (c *costOptions) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return cli.Failure(err)
 	}
-	bill, err := c.bill(steps, clusters[0])
+	bill, err := c.billMonth(steps, clusters[0])
 	if err != nil {
 		return cli.Failure(err)
 	}
-	return written(c.write(cmd.OutOrStdout(), &bill, clusters[0]))
+	return asWriteFailure(c.write(cmd.OutOrStdout(), &bill, clusters[0]))
 }
 
 func (c *costOptions) validate() error {
@@ -126,8 +126,8 @@ func readSteps(cmd *cobra.Command, name string) ([]cost.Step, error) {
 	return steps, nil
 }
 
-// bill bills the month, or what the log has of it.
-func (c *costOptions) bill(steps []cost.Step, cluster *plan.Cluster) (cost.Bill, error) {
+// billMonth bills the month, or what the log has of it.
+func (c *costOptions) billMonth(steps []cost.Step, cluster *plan.Cluster) (cost.Bill, error) {
 	if len(steps) == 0 {
 		return cost.Bill{}, fmt.Errorf("there is no step of a job: does the policy of the audit log have the rules of docs/audit-policy.yaml?")
 	}
@@ -142,12 +142,12 @@ func (c *costOptions) bill(steps []cost.Step, cluster *plan.Cluster) (cost.Bill,
 		}
 		from = first
 	}
-	rates := ratesOf(cluster)
+	rates := costRatesOf(cluster)
 	return cost.NewBill(cost.Uses(steps), &rates, from, to), nil
 }
 
-// ratesOf takes from a plan what decides about costs.
-func ratesOf(c *plan.Cluster) cost.Rates {
+// costRatesOf takes from a plan what decides about costs.
+func costRatesOf(c *plan.Cluster) cost.Rates {
 	r := cost.Rates{
 		Tenants: map[string]string{}, Runtimes: map[string]cost.Runtime{}, Prices: map[string]float64{}, Guaranteed: map[cost.Share]int64{},
 		Queues: c.Queueing != nil,
@@ -186,25 +186,25 @@ func (c *costOptions) write(out io.Writer, bill *cost.Bill, cluster *plan.Cluste
 		return bill.WriteHTML(out, cluster.Name.V)
 	}
 	t := newPlanTable(out)
-	t.line(fmt.Sprintf("%s, %s to %s", cluster.Name.V, bill.From.Format(time.RFC3339), bill.To.Format(time.RFC3339)))
+	t.writeLine(fmt.Sprintf("%s, %s to %s", cluster.Name.V, bill.From.Format(time.RFC3339), bill.To.Format(time.RFC3339)))
 	var head []string
 	for _, key := range c.by {
 		head = append(head, strings.ToUpper(key))
 	}
-	t.line(append(head, "PROFILE", "JOBS", "MACHINE-HOURS", "GUARANTEED", "BORROWED", "COST")...)
+	t.writeLine(append(head, "PROFILE", "JOBS", "MACHINE-HOURS", "GUARANTEED", "BORROWED", "COST")...)
 	for _, row := range bill.By(c.by...) {
 		var cells []string
 		for _, key := range c.by {
 			cells = append(cells, orDash(row.Key(key)))
 		}
-		t.line(append(cells, orDash(row.Profile), strconv.Itoa(row.Jobs), cost.Number(row.MachineHours), cost.Number(row.Guaranteed), cost.Number(row.Borrowed), orDash(cost.Money(row.Cost, row.Priced)))...)
+		t.writeLine(append(cells, orDash(row.Profile), strconv.Itoa(row.Jobs), cost.Number(row.MachineHours), cost.Number(row.Guaranteed), cost.Number(row.Borrowed), orDash(cost.Money(row.Cost, row.Priced)))...)
 	}
 	if len(bill.Idle) > 0 {
-		t.line("")
-		t.line("TENANT", "PROFILE", "IDLE", "COST")
+		t.writeLine("")
+		t.writeLine("TENANT", "PROFILE", "IDLE", "COST")
 	}
 	for _, idle := range bill.Idle {
-		t.line(idle.Tenant, idle.Profile, cost.Number(idle.MachineHours), orDash(cost.Money(idle.Cost, idle.Priced)))
+		t.writeLine(idle.Tenant, idle.Profile, cost.Number(idle.MachineHours), orDash(cost.Money(idle.Cost, idle.Priced)))
 	}
 	return t.Flush()
 }

@@ -85,7 +85,7 @@ Exit codes: 0 fine, 1 a state does not compile, the comparison has found an erro
 	cli.CompleteFlag(cmd, "format", diffFormats...)
 	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown and html, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
 	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown and html, which may have no room for all")
-	cli.CompleteFlag(cmd, "fail-on", thresholds()...)
+	cli.CompleteFlag(cmd, "fail-on", thresholdWords()...)
 	return cmd
 }
 
@@ -100,8 +100,8 @@ var diffFormats = []string{cli.FormatText, formatMarkdown, formatHTML, cli.Forma
 // failOnNothing is the word of --fail-on for no threshold.
 const failOnNothing = group.OnNothing
 
-// thresholds are the words that --fail-on takes.
-func thresholds() []string { return group.ThresholdWords() }
+// thresholdWords are the words that --fail-on takes.
+func thresholdWords() []string { return group.ThresholdWords() }
 
 func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	threshold, err := group.ParseThreshold(d.failOn)
@@ -123,13 +123,13 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	shown := cli.NewProgress(cmd.ErrOrStderr())
 	options := d.input.Options()
 	options.Progress = shown.ShowUnits
-	result, err := review.Compare(before.files, after.files, review.Options{Compile: options, Before: before.top, After: after.top, Whole: d.wholeReport()})
+	result, err := review.Compare(before.files, after.files, review.Options{Compile: options, Before: before.top, After: after.top, Whole: d.formatShowsProofs()})
 	shown.ClearLine()
 	if err != nil {
 		return cli.Failure(err)
 	}
 	if !result.Compared() {
-		return d.reportBroken(cmd, &result, before, after)
+		return d.reportBrokenStates(cmd, &result, before, after)
 	}
 	if err := d.write(cmd, &result.Report, before, after); err != nil {
 		return cli.Failure(fmt.Errorf("write the report: %w", err))
@@ -137,20 +137,22 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	switch {
 	case result.Fails(threshold):
 		return errFailOn(d.failOn)
-	case result.After.Errors() > 0 && !d.wholeReport():
+	case result.After.Errors() > 0 && !d.formatShowsProofs():
 		return cli.Failure(fmt.Errorf("check refuses `%s`: `runtime-compiler check` says why", after.name))
 	}
 	return nil
 }
 
-// wholeReport reports whether the format shows what proofs find.
-func (d *diffOptions) wholeReport() bool { return d.format == formatHTML || d.format == formatMarkdown }
+// formatShowsProofs reports whether the format shows what proofs find.
+func (d *diffOptions) formatShowsProofs() bool {
+	return d.format == formatHTML || d.format == formatMarkdown
+}
 
-// reportBroken tells why nothing can be compared: a side does not compile. Formats that others read have a report of it.
-func (d *diffOptions) reportBroken(cmd *cobra.Command, result *review.Result, before, after state) error {
+// reportBrokenStates tells why nothing can be compared: a side does not compile. Formats that others read have a report of it.
+func (d *diffOptions) reportBrokenStates(cmd *cobra.Command, result *review.Result, before, after comparedState) error {
 	w := cmd.ErrOrStderr()
 	for _, broken := range []struct {
-		state state
+		state comparedState
 		list  *diag.List
 	}{{before, result.Before}, {after, result.After}} {
 		if broken.list.Errors() == 0 {
@@ -169,9 +171,9 @@ func (d *diffOptions) reportBroken(cmd *cobra.Command, result *review.Result, be
 	return cli.ErrReported
 }
 
-func (d *diffOptions) write(cmd *cobra.Command, report *semdiff.Report, before, after state) error {
+func (d *diffOptions) write(cmd *cobra.Command, report *semdiff.Report, before, after comparedState) error {
 	out := cmd.OutOrStdout()
-	compared := render.Compared{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
+	compared := render.ComparedStates{From: before.name, FromHash: before.hash, To: after.name, ToHash: after.hash}
 	switch d.format {
 	case cli.FormatJSON:
 		return render.JSON(out, report, compared)
@@ -180,7 +182,7 @@ func (d *diffOptions) write(cmd *cobra.Command, report *semdiff.Report, before, 
 	case cli.FormatGitHub:
 		return render.GitHub(out, report, d.input.PathInCheckout)
 	case formatMarkdown, formatHTML:
-		l := links(d.link, d.input.Root, d.full, before, after)
+		l := lineLinks(d.link, d.input.Root, d.full, before, after)
 		if d.format == formatHTML {
 			return render.HTML(out, report, compared, l)
 		}

@@ -63,7 +63,7 @@ Exit codes: 0 fine, 1 the specs do not compile, something could not be read or a
 	flags.StringVarP(&d.format, "format", "o", cli.FormatText, "how the report is written: text, json")
 	flags.StringVar(&d.failOn, "fail-on", failOnNothing, "exit with 3 where there is drift of this severity or higher, or of this consequence; `info` is any")
 	cli.CompleteFlag(cmd, "format", cli.FormatText, cli.FormatJSON)
-	cli.CompleteFlag(cmd, "fail-on", thresholds()...)
+	cli.CompleteFlag(cmd, "fail-on", thresholdWords()...)
 	return cmd
 }
 
@@ -88,7 +88,7 @@ func (d *driftOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if d.manager == "" {
-		d.manager = applierOf(units)
+		d.manager = fieldManagerOf(units)
 	}
 	cluster, err := live.Connect(d.kubeconfig, d.context, d.manager)
 	if err != nil {
@@ -139,8 +139,8 @@ func (d *driftOptions) compileCluster(cmd *cobra.Command) ([]compile.Unit, error
 // appliers are the field managers of GitOps engines, by the group of the objects that make one apply a tree.
 var appliers = map[string]string{"kustomize.toolkit.fluxcd.io": "kustomize-controller", "argoproj.io": "argocd-controller"}
 
-// applierOf is the field manager of whoever applies what was compiled.
-func applierOf(units []compile.Unit) string {
+// fieldManagerOf is the field manager of whoever applies what was compiled.
+func fieldManagerOf(units []compile.Unit) string {
 	for _, u := range units {
 		for i := range u.Objects {
 			if manager := appliers[u.Objects[i].ID.Group]; manager != "" {
@@ -161,7 +161,7 @@ func (d *driftOptions) compare(ctx context.Context, cmd *cobra.Command, cluster 
 		if err != nil {
 			return nil, err
 		}
-		in.Units = append(in.Units, semdiff.NewUnit(u.Cluster, u.Name, orNone(before), orNone(after), nil))
+		in.Units = append(in.Units, semdiff.NewUnit(u.Cluster, u.Name, emptyIfNil(before), emptyIfNil(after), nil))
 		shown.ShowUnits(i+1, len(units)+1)
 	}
 	extra, err := cluster.Extra(ctx)
@@ -169,42 +169,42 @@ func (d *driftOptions) compare(ctx context.Context, cmd *cobra.Command, cluster 
 		return nil, err
 	}
 	// Whoever finds nothing extra has looked at both sides all the same.
-	in.Units = append(in.Units, semdiff.NewUnit(d.input.Cluster, "not compiled", orNone(extra), []object.Object{}, nil))
+	in.Units = append(in.Units, semdiff.NewUnit(d.input.Cluster, "not compiled", emptyIfNil(extra), []object.Object{}, nil))
 	report := semdiff.Compare(in)
 	return &report, nil
 }
 
-// orNone is a side that has the unit, and no objects in it.
-func orNone(objects []object.Object) []object.Object {
+// emptyIfNil returns the objects of a side that has the unit, also where there are none in it.
+func emptyIfNil(objects []object.Object) []object.Object {
 	if objects == nil {
 		return []object.Object{}
 	}
 	return objects
 }
 
-// drift is the report in JSON. Review is what `diff -o json` writes: from what is there to what is compiled.
-type drift struct {
+// driftReport is the report in JSON. Review is what `diff -o json` writes: from what is there to what is compiled.
+type driftReport struct {
 	Cluster    string          `json:"cluster"`
 	Context    string          `json:"context,omitempty"`
 	Manager    string          `json:"fieldManager"`
 	Missing    []string        `json:"missing"`
 	Extra      []string        `json:"extra"`
-	Refused    []problem       `json:"refused"`
-	Unreadable []problem       `json:"unreadable"`
+	Refused    []driftProblem  `json:"refused"`
+	Unreadable []driftProblem  `json:"unreadable"`
 	ByFields   int             `json:"comparedByFields"`
 	Review     json.RawMessage `json:"review"`
 }
 
-type problem struct {
+type driftProblem struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
 }
 
 func (d *driftOptions) write(w io.Writer, cluster *live.Cluster, report *semdiff.Report) error {
 	found := cluster.Found()
-	compared := render.Compared{From: "cluster " + d.input.Cluster, To: workingTree}
+	compared := render.ComparedStates{From: "cluster " + d.input.Cluster, To: workingTree}
 	if d.format == cli.FormatText {
-		writeFound(w, &found)
+		writeDriftFindings(w, &found)
 		fmt.Fprintf(w, "What applying the tree now would change, as %s:\n\n", cluster.Manager)
 		return render.Text(w, report, compared, cli.Palette(w))
 	}
@@ -215,24 +215,24 @@ func (d *driftOptions) write(w io.Writer, cluster *live.Cluster, report *semdiff
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(drift{
-		Cluster: d.input.Cluster, Context: cluster.Context, Manager: cluster.Manager, Missing: ids(found.Missing), Extra: ids(found.Extra),
-		Refused: problems(found.Refused), Unreadable: problems(found.Unreadable), ByFields: found.ByFields, Review: review.Bytes(),
+	return encoder.Encode(driftReport{
+		Cluster: d.input.Cluster, Context: cluster.Context, Manager: cluster.Manager, Missing: idStrings(found.Missing), Extra: idStrings(found.Extra),
+		Refused: driftProblems(found.Refused), Unreadable: driftProblems(found.Unreadable), ByFields: found.ByFields, Review: review.Bytes(),
 	})
 }
 
 // shownOf is how many objects of a list people read.
 const shownOf = 20
 
-func writeFound(w io.Writer, f *live.Found) {
+func writeDriftFindings(w io.Writer, f *live.Found) {
 	for _, part := range []struct {
 		heading string
 		lines   []string
 	}{
-		{"compiled, and not on the cluster", ids(f.Missing)},
-		{"on the cluster with our label, and not compiled", ids(f.Extra)},
-		{"refused by the API server when they are applied", sentences(f.Refused)},
-		{"not compared, because they may not be read", sentences(f.Unreadable)},
+		{"compiled, and not on the cluster", idStrings(f.Missing)},
+		{"on the cluster with our label, and not compiled", idStrings(f.Extra)},
+		{"refused by the API server when they are applied", problemSentences(f.Refused)},
+		{"not compared, because they may not be read", problemSentences(f.Unreadable)},
 	} {
 		if len(part.lines) == 0 {
 			continue
@@ -251,7 +251,7 @@ func writeFound(w io.Writer, f *live.Found) {
 	}
 }
 
-func ids(list []object.ID) []string {
+func idStrings(list []object.ID) []string {
 	names := []string{}
 	for _, id := range list {
 		names = append(names, id.String())
@@ -259,15 +259,15 @@ func ids(list []object.ID) []string {
 	return names
 }
 
-func problems(list []live.Problem) []problem {
-	all := []problem{}
+func driftProblems(list []live.Problem) []driftProblem {
+	all := []driftProblem{}
 	for _, p := range list {
-		all = append(all, problem(p))
+		all = append(all, driftProblem(p))
 	}
 	return all
 }
 
-func sentences(list []live.Problem) []string {
+func problemSentences(list []live.Problem) []string {
 	var all []string
 	for _, p := range list {
 		all = append(all, p.What+": "+p.Why)

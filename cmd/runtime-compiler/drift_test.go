@@ -19,7 +19,7 @@ func TestApplierOf(t *testing.T) {
 		if err != nil || list.Errors() > 0 {
 			t.Fatal(err, list.Errors())
 		}
-		if got := applierOf(units); got != want {
+		if got := fieldManagerOf(units); got != want {
 			t.Errorf("%s: got %s, want %s", cluster, got, want)
 		}
 	}

@@ -55,13 +55,13 @@ func explainOrigin(cmd *cobra.Command, a *queryOptions, namespace string, args [
 	var values []explain.Value
 	var known, matching []object.ID
 	var missing error
-	err = a.units(cmd, func(cluster string, objects []object.Object) {
-		values = append(values, explain.Values(cluster, objects, query)...)
-		matching = append(matching, explain.Objects(objects, query)...)
+	err = a.compileUnits(cmd, func(cluster string, objects []object.Object) {
+		values = append(values, explain.SelectedValues(cluster, objects, query)...)
+		matching = append(matching, explain.SelectedObjects(objects, query)...)
 		for i := range objects {
 			known = append(known, objects[i].ID)
 			if missing == nil && query.Selects(objects[i].ID) {
-				missing = noValue(&objects[i], query.Path)
+				missing = noValueError(&objects[i], query.Path)
 			}
 		}
 	})
@@ -69,11 +69,11 @@ func explainOrigin(cmd *cobra.Command, a *queryOptions, namespace string, args [
 	case err != nil:
 		return err
 	case len(matching) == 0:
-		return cli.Failure(noObject(query, known))
+		return cli.Failure(noObjectError(query, known))
 	case len(values) == 0:
 		return cli.Failure(missing)
 	}
-	return a.write(cmd, values)
+	return a.writeValues(cmd, values)
 }
 
 // queryOf reads KIND, or KIND/NAME, and a path.
@@ -97,8 +97,8 @@ func queryOf(args []string) (explain.Query, error) {
 	return query, err
 }
 
-// noObject says what there is instead.
-func noObject(q explain.Query, known []object.ID) error {
+// noObjectError says what there is instead.
+func noObjectError(q explain.Query, known []object.ID) error {
 	var kinds, names []string
 	for _, id := range known {
 		kinds = append(kinds, id.Kind)
@@ -107,17 +107,17 @@ func noObject(q explain.Query, known []object.ID) error {
 		}
 	}
 	if len(names) == 0 {
-		return errors.New("no object has the kind `" + q.Kind + "`: " + suggestion(q.Kind, kinds))
+		return errors.New("no object has the kind `" + q.Kind + "`: " + nearestWordHint(q.Kind, kinds))
 	}
 	if q.Namespace != "" && slices.Contains(names, q.Name) {
 		return fmt.Errorf("there is no %s `%s` in the namespace `%s`", q.Kind, q.Name, q.Namespace)
 	}
-	return fmt.Errorf("there is no %s `%s`: %s", q.Kind, q.Name, suggestion(q.Name, names))
+	return fmt.Errorf("there is no %s `%s`: %s", q.Kind, q.Name, nearestWordHint(q.Name, names))
 }
 
-// noValue says how far a path leads in an object, and what is there; nil where it leads to a value.
-func noValue(o *object.Object, path explain.Path) error {
-	reached, below, ok := path.In(&o.Root)
+// noValueError says how far a path leads in an object, and what is there; nil where it leads to a value.
+func noValueError(o *object.Object, path explain.Path) error {
+	reached, below, ok := path.ResolveIn(&o.Root)
 	switch {
 	case ok:
 		return nil
@@ -126,11 +126,11 @@ func noValue(o *object.Object, path explain.Path) error {
 	case len(below) == 0:
 		return fmt.Errorf("%s has nothing at `%s`: there is nothing below `%s`", o.ID, path, reached)
 	}
-	return fmt.Errorf("%s has nothing at `%s`: below `%s` %s", o.ID, path, reached, suggestion(path[len(reached)], below))
+	return fmt.Errorf("%s has nothing at `%s`: below `%s` %s", o.ID, path, reached, nearestWordHint(path[len(reached)], below))
 }
 
-// suggestion names the nearest word, or the words that there are.
-func suggestion(got string, words []string) string {
+// nearestWordHint names the nearest word, or the words that there are.
+func nearestWordHint(got string, words []string) string {
 	slices.Sort(words)
 	words = slices.Compact(words)
 	if near, ok := diag.Nearest(got, words); ok {
@@ -151,7 +151,7 @@ func completeObjects(a *queryOptions, args []string) ([]string, cobra.ShellCompD
 	var words []string
 	quiet := &cobra.Command{SilenceErrors: true}
 	quiet.SetErr(io.Discard)
-	_ = a.units(quiet, func(_ string, objects []object.Object) {
+	_ = a.compileUnits(quiet, func(_ string, objects []object.Object) {
 		for i := range objects {
 			words = append(words, strings.ToLower(objects[i].ID.Kind)+"/"+objects[i].ID.Name)
 		}

@@ -50,8 +50,8 @@ func (c *fileWatcher) close() {
 	}
 }
 
-// follow watches the folders of inputs, existing or missed. Where one cannot be watched, files are looked at from now on.
-func (c *fileWatcher) follow(inputs []incremental.Input) {
+// followFolders watches the folders of inputs, existing or missed. Where one cannot be watched, files are looked at from now on.
+func (c *fileWatcher) followFolders(inputs []incremental.Input) {
 	if c.events == nil {
 		return
 	}
@@ -63,7 +63,7 @@ func (c *fileWatcher) follow(inputs []incremental.Input) {
 		}
 	}
 	for folder := range parents {
-		wanted[c.existing(folder)] = true
+		wanted[c.nearestExistingFolder(folder)] = true
 	}
 	for folder := range c.followed {
 		if !wanted[folder] {
@@ -82,8 +82,8 @@ func (c *fileWatcher) follow(inputs []incremental.Input) {
 	}
 }
 
-// existing returns the folder, or the first one above it that exists.
-func (c *fileWatcher) existing(folder string) string {
+// nearestExistingFolder returns the folder, or the first one above it that exists.
+func (c *fileWatcher) nearestExistingFolder(folder string) string {
 	for folder != "." {
 		if info, err := os.Stat(filepath.Join(c.root, folder)); err == nil && info.IsDir() {
 			return folder
@@ -96,17 +96,17 @@ func (c *fileWatcher) existing(folder string) string {
 // watchTarget is what changes mean to whoever waits for them.
 type watchTarget interface {
 	// relevant reports whether a change of a file can matter.
-	relevant(name string) bool
+	isRelevant(name string) bool
 	// removedInputs reports whether one of some files is missing, or empty, that was not; any file for none.
 	removedInputs(names map[string]bool) bool
 	// outputIntact looks whether the output is as it was left.
 	outputIntact() bool
 }
 
-// wait waits until files have changed that are relevant, and there is quiet again, and nothing is gone that was there, or that for longer
+// waitForChange waits until files have changed that are relevant, and there is quiet again, and nothing is gone that was there, or that for longer
 // than linger; or until the output is not intact. It returns one of the files, or false at the end. Found is a change that is known
 // already, or "".
-func (c *fileWatcher) wait(ctx context.Context, found string, target watchTarget) (string, bool) {
+func (c *fileWatcher) waitForChange(ctx context.Context, found string, target watchTarget) (string, bool) {
 	if c.events == nil {
 		return c.waitPolling(ctx, target)
 	}
@@ -135,7 +135,7 @@ func (c *fileWatcher) wait(ctx context.Context, found string, target watchTarget
 			}
 			debounced = time.After(debounce)
 		case event := <-c.events.Events:
-			if name := c.happened(event); event.Op != fsnotify.Chmod && name != "" && target.relevant(name) {
+			if name := c.fileOfEvent(event); event.Op != fsnotify.Chmod && name != "" && target.isRelevant(name) {
 				found, touched[name], debounced = name, true, time.After(debounce)
 			}
 		case <-c.events.Errors: //nolint:errcheck // whatever it is, events were lost
@@ -144,9 +144,9 @@ func (c *fileWatcher) wait(ctx context.Context, found string, target watchTarget
 	}
 }
 
-// happened returns the file that an event is about, or "", and follows a folder that was made again.
-func (c *fileWatcher) happened(event fsnotify.Event) string {
-	name := slashed(c.root, event.Name)
+// fileOfEvent returns the file that an event is about, or "", and follows a folder that was made again.
+func (c *fileWatcher) fileOfEvent(event fsnotify.Event) string {
+	name := repositoryPath(c.root, event.Name)
 	if event.Has(fsnotify.Create) && c.followed[name] {
 		// It fails where it is gone already.
 		_ = c.events.Add(event.Name)
@@ -156,9 +156,9 @@ func (c *fileWatcher) happened(event fsnotify.Event) string {
 
 // waitPolling looks once, and again until linger is over where something is gone.
 func (c *fileWatcher) waitPolling(ctx context.Context, target watchTarget) (string, bool) {
-	why, more := c.poll(ctx)
+	why, more := c.waitPollInterval(ctx)
 	for since := time.Now(); more && target.removedInputs(nil) && time.Since(since) < linger; {
-		why, more = c.poll(ctx)
+		why, more = c.waitPollInterval(ctx)
 	}
 	if more && !target.outputIntact() {
 		why = outputs
@@ -166,7 +166,7 @@ func (c *fileWatcher) waitPolling(ctx context.Context, target watchTarget) (stri
 	return why, more
 }
 
-func (c *fileWatcher) poll(ctx context.Context) (string, bool) {
+func (c *fileWatcher) waitPollInterval(ctx context.Context) (string, bool) {
 	select {
 	case <-ctx.Done():
 		return "", false

@@ -11,7 +11,7 @@ import (
 // goneFor is a repository in which something is gone for so many looks.
 type goneFor struct{ looks, asked int }
 
-func (*goneFor) relevant(string) bool                 { return false }
+func (*goneFor) isRelevant(string) bool               { return false }
 func (g *goneFor) removedInputs(map[string]bool) bool { g.asked++; return g.asked <= g.looks }
 func (*goneFor) outputIntact() bool                   { return true }
 
@@ -23,11 +23,11 @@ func TestNextWaitsForWhatIsGone(t *testing.T) {
 	}
 	defer c.close()
 	moment := &goneFor{looks: 3}
-	if why, more := c.wait(t.Context(), "a.yaml", moment); why != "a.yaml" || !more || moment.asked != 4 {
+	if why, more := c.waitForChange(t.Context(), "a.yaml", moment); why != "a.yaml" || !more || moment.asked != 4 {
 		t.Errorf("got %q, %v after %d looks", why, more, moment.asked)
 	}
 	good := &goneFor{looks: 1 << 30}
-	if why, more := c.wait(t.Context(), "a.yaml", good); why != "a.yaml" || !more || good.asked < 2 {
+	if why, more := c.waitForChange(t.Context(), "a.yaml", good); why != "a.yaml" || !more || good.asked < 2 {
 		t.Errorf("what is gone for good: got %q, %v", why, more)
 	}
 }
@@ -56,8 +56,8 @@ func TestGone(t *testing.T) {
 		if err := c.change(); err != nil {
 			t.Fatal(err)
 		}
-		w := watcher{
-			builder: &builder{cache: buildCache{root: root, files: folder}},
+		w := buildWatcher{
+			builder: &outputBuilder{cache: buildCache{root: root, files: folder}},
 			inputs:  []incremental.Input{{Path: "a.yaml", Kind: incremental.File, Stamp: incremental.Stamp{Size: c.before}}},
 		}
 		if got := w.removedInputs(nil); got != c.want {

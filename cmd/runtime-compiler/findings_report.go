@@ -58,8 +58,8 @@ func (r *reportOptions) verdict(list *diag.List) error {
 	return nil
 }
 
-// report is the JSON of check and build, described by docs/diagnostics/report.schema.json.
-type report struct {
+// findingsReport is the JSON of check and build, described by docs/diagnostics/report.schema.json.
+type findingsReport struct {
 	Errors      int              `json:"errors"`
 	Warnings    int              `json:"warnings"`
 	Diagnostics []diag.Record    `json:"diagnostics"`
@@ -76,11 +76,11 @@ type clusterSummary struct {
 	Removed   int `json:"removed"`
 }
 
-func newReport(list *diag.List, clusters []clusterSummary) report {
+func newFindingsReport(list *diag.List, clusters []clusterSummary) findingsReport {
 	if clusters == nil {
 		clusters = []clusterSummary{}
 	}
-	return report{Errors: list.Errors(), Warnings: list.Warnings(), Diagnostics: list.Records(), Clusters: clusters}
+	return findingsReport{Errors: list.Errors(), Warnings: list.Warnings(), Diagnostics: list.Records(), Clusters: clusters}
 }
 
 // write reports findings in the wanted format, to people with a line per cluster, and returns the verdict.
@@ -89,13 +89,13 @@ func (r *reportOptions) write(cmd *cobra.Command, list *diag.List, summaries []c
 	var err error
 	switch r.format {
 	case cli.FormatJSON:
-		err = cli.WriteJSON(out, newReport(list, summaries))
+		err = cli.WriteJSON(out, newFindingsReport(list, summaries))
 	case cli.FormatSARIF:
-		err = sarif.Write(out, list, sarif.Options{Version: cli.Version(), Locate: r.uri})
+		err = sarif.Write(out, list, sarif.Options{Version: cli.Version(), Locate: r.checkoutURI})
 	case cli.FormatGitHub:
-		err = list.WriteGitHub(out, r.locate)
+		err = list.WriteGitHub(out, r.pathInCheckout)
 	default:
-		err = r.text(cmd, list, summaries, line)
+		err = r.writeText(cmd, list, summaries, line)
 	}
 	if err != nil {
 		return cli.Failure(fmt.Errorf("write the report: %w", err))
@@ -103,7 +103,7 @@ func (r *reportOptions) write(cmd *cobra.Command, list *diag.List, summaries []c
 	return r.verdict(list)
 }
 
-func (r *reportOptions) text(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
+func (r *reportOptions) writeText(cmd *cobra.Command, list *diag.List, summaries []clusterSummary, line func(clusterSummary) string) error {
 	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
@@ -115,13 +115,13 @@ func (r *reportOptions) text(cmd *cobra.Command, list *diag.List, summaries []cl
 	return nil
 }
 
-// locate returns a path for services that know the checkout. Paths of the output are what they need already.
-func (r *reportOptions) locate(name string) string {
+// pathInCheckout returns a path for services that know the checkout. Paths of the output are what they need already.
+func (r *reportOptions) pathInCheckout(name string) string {
 	if r.out != "" && strings.HasPrefix(name, r.out+"/") {
 		return path.Clean(filepath.ToSlash(name))
 	}
 	return r.input.PathInCheckout(name)
 }
 
-// uri returns locate as a URI reference.
-func (r *reportOptions) uri(name string) string { return compiling.URI(r.locate(name)) }
+// checkoutURI returns pathInCheckout as a URI reference.
+func (r *reportOptions) checkoutURI(name string) string { return compiling.URI(r.pathInCheckout(name)) }

@@ -31,10 +31,10 @@ func TestReportSchema(t *testing.T) {
 	list.Errorf(diag.DanglingReference, file.Token(1, 12, 5), "a token").Also(file.Token(1, 1, 8), "here").
 		Notef("a fact").Suggest("lokal", []string{"local"})
 	list.Warnf(diag.ClusterRangeOpen, file.Token(1, 12, 5), "waived").Waived = &diag.Waiver{Reason: "because", Until: "2027-03-31"}
-	for name, r := range map[string]report{
-		"empty":    newReport(&diag.List{}, nil),
-		"findings": newReport(list, nil),
-		"built":    newReport(&diag.List{}, []clusterSummary{{Name: "local", Objects: 15, Written: 7}}),
+	for name, r := range map[string]findingsReport{
+		"empty":    newFindingsReport(&diag.List{}, nil),
+		"findings": newFindingsReport(list, nil),
+		"built":    newFindingsReport(&diag.List{}, []clusterSummary{{Name: "local", Objects: 15, Written: 7}}),
 	} {
 		var b bytes.Buffer
 		if err := cli.WriteJSON(&b, r); err != nil {
@@ -78,10 +78,10 @@ func TestLocate(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := reportOptions{input: &compiling.Input{Root: c.root}, out: c.out}
-			if got := r.locate(c.path); got != c.want {
+			if got := r.pathInCheckout(c.path); got != c.want {
 				t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
 			}
-			if got := r.uri(c.path); got != c.uri {
+			if got := r.checkoutURI(c.path); got != c.uri {
 				t.Errorf("%s: got URI %s, want %s", c.reason, got, c.uri)
 			}
 		})

@@ -89,7 +89,7 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 			return nil, fmt.Errorf("open FILE: %w", err)
 		case !info.Mode().IsRegular():
 			return nil, fmt.Errorf("`%s` is not a file: without arguments, fmt formats all specs of --root", name)
-		case !isFormatted(name):
+		case !isFormattable(name):
 			return nil, fmt.Errorf("`%s` is not a spec: names end in .yaml, .yml, .jsonnet or .libsonnet", name)
 		}
 		files = append(files, specFile{name: filepath.ToSlash(name), path: name})
@@ -140,7 +140,7 @@ func specsBelow(root fs.FS, folder string) ([]string, error) {
 	return names, err
 }
 
-func isFormatted(name string) bool {
+func isFormattable(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml", ".jsonnet", ".libsonnet":
 		return true
@@ -172,7 +172,7 @@ func formatFile(cmd *cobra.Command, f specFile, flags fmtOptions, list *diag.Lis
 	case flags.check:
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), f.name)
 	default:
-		err = replace(f.path, data, result)
+		err = replaceFile(f.path, data, result)
 	}
 	return true, err
 }
@@ -190,9 +190,9 @@ func reportUnformatted(file *source.File, err error, list *diag.List) {
 	}
 }
 
-// replace puts a new content in the place of the old one at once, with the same mode. A file that somebody else has changed in the
+// replaceFile puts a new content in the place of the old one at once, with the same mode. A file that somebody else has changed in the
 // meantime is left alone; a link stays one.
-func replace(name string, old, content []byte) error {
+func replaceFile(name string, old, content []byte) error {
 	name, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func drawGraph(cmd *cobra.Command, a *queryOptions, format string) error {
 		return fmt.Errorf("unknown format `%s`: allowed are `svg` and `dot`", format)
 	}
 	var g graph.Graph
-	if err := a.units(cmd, func(cluster string, objects []object.Object) { g.Add(cluster, objects) }); err != nil {
+	if err := a.compileUnits(cmd, func(cluster string, objects []object.Object) { g.Add(cluster, objects) }); err != nil {
 		return err
 	}
 	drawing := g.Drawing()

@@ -193,7 +193,7 @@ func TestUpToDate(t *testing.T) {
 			t.Fatal(err)
 		}
 		reports := &reportOptions{format: cli.FormatText, failOn: "error", input: &input, out: out}
-		b := builder{ctx: t.Context(), root: folder, options: input.Options(), reports: reports, cache: openBuildCache(folder, &input, out)}
+		b := outputBuilder{ctx: t.Context(), root: folder, options: input.Options(), reports: reports, cache: openBuildCache(folder, &input, out)}
 		summaries, list, err := b.build(nil)
 		if err != nil || list.Errors() > 0 || len(summaries) != 3 {
 			t.Fatalf("%s: %v, %v", tc.name, err, summaries)
@@ -222,7 +222,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
-	b := builder{
+	b := outputBuilder{
 		ctx: ctx, root: folder, options: input.Options(), cache: openBuildCache(folder, &input, out),
 		reports: &reportOptions{format: cli.FormatText, failOn: "error", input: &input, out: out},
 	}

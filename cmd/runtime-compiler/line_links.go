@@ -13,8 +13,8 @@ import (
 // placeholders are what an address of a line is made of.
 var placeholders = []string{"{revision}", "{path}", "{line}"}
 
-// lineAddress is the address of a line on the forge whose pipeline runs, "" for none.
-func lineAddress(getenv func(string) string) string {
+// pipelineLinkTemplate is the address of a line on the forge whose pipeline runs, "" for none.
+func pipelineLinkTemplate(getenv func(string) string) string {
 	switch {
 	case getenv("GITHUB_SERVER_URL") != "" && getenv("GITHUB_REPOSITORY") != "":
 		return getenv("GITHUB_SERVER_URL") + "/" + getenv("GITHUB_REPOSITORY") + "/blob/{revision}/{path}#L{line}"
@@ -34,16 +34,16 @@ func validateLinkTemplate(template string) error {
 	return nil
 }
 
-// links are the addresses of both sides' lines. Sides that are not commits have none, but the working tree has those of its HEAD.
-func links(template, root, full string, before, after state) render.Links {
+// lineLinks are the addresses of both sides' lines. Sides that are not commits have none, but the working tree has those of its HEAD.
+func lineLinks(template, root, full string, before, after comparedState) render.Links {
 	l := render.Links{Full: full}
-	if template = cmp.Or(template, lineAddress(os.Getenv)); template != "" {
-		l.Before, l.After = address(template, root, before), address(template, root, after)
+	if template = cmp.Or(template, pipelineLinkTemplate(os.Getenv)); template != "" {
+		l.Before, l.After = lineAddressOf(template, root, before), lineAddressOf(template, root, after)
 	}
 	return l
 }
 
-func address(template, root string, of state) string {
+func lineAddressOf(template, root string, of comparedState) string {
 	hash, prefix := of.hash, ""
 	if hash == "" && of.name != workingTree {
 		return ""

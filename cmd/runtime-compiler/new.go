@@ -71,7 +71,7 @@ func newKind(kind jsonschema.Kind) *cobra.Command {
 	r := &newOptions{kind: kind, flags: map[string]*[]string{}}
 	cmd := &cobra.Command{
 		Use:     kind.Word + " NAME",
-		Short:   fmt.Sprintf("Write the %s to %s", kind.Name, scaffold.Path(kind, "NAME")),
+		Short:   fmt.Sprintf("Write the %s to %s", kind.Name, scaffold.SpecPath(kind, "NAME")),
 		Example: newExamples[kind.Word],
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -91,15 +91,15 @@ func newKind(kind jsonschema.Kind) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		for _, input := range scaffold.Inputs(kind) {
-			cmd.Flags().Lookup(input.Flag).Usage = usage(kind, input)
+			cmd.Flags().Lookup(input.Flag).Usage = kindSummary(kind, input)
 		}
 		cmd.Parent().HelpFunc()(cmd, args)
 	})
 	return cmd
 }
 
-// usage is the first sentence of what the schema says.
-func usage(kind jsonschema.Kind, input scaffold.Input) string {
+// kindSummary is the first sentence of what the schema says.
+func kindSummary(kind jsonschema.Kind, input scaffold.Input) string {
 	text, _, _ := strings.Cut(strings.ReplaceAll(input.Schema(kind).Description, "`", ""), ". ")
 	text = strings.TrimSuffix(text, ".")
 	if allowed := input.Schema(kind).Enum; len(allowed) > 0 {
@@ -124,13 +124,13 @@ func (r *newOptions) register(cmd *cobra.Command, input scaffold.Input) {
 		cmd.Flags().StringSliceVar(r.flags[input.Flag], input.Flag, nil, "")
 	}
 	complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return r.completions(input, begun)
+		return r.flagCompletions(input, begun)
 	}
 	_ = cmd.RegisterFlagCompletionFunc(input.Flag, complete) // fails only for a flag that does not exist
 }
 
-// completions returns what may be written for a flag. Of a list, the items so far stay.
-func (r *newOptions) completions(input scaffold.Input, begun string) ([]string, cobra.ShellCompDirective) {
+// flagCompletions returns what may be written for a flag. Of a list, the items so far stay.
+func (r *newOptions) flagCompletions(input scaffold.Input, begun string) ([]string, cobra.ShellCompDirective) {
 	repository := compiling.Input{Root: r.root}
 	root, err := repository.OpenRoot()
 	if err != nil {
@@ -170,14 +170,14 @@ func (r *newOptions) run(cmd *cobra.Command, name string) error {
 	}
 	defer root.Close()
 	known := scaffold.ReadExisting(root.FS(), repository.Options())
-	if err := r.checkRequired(cmd, known); err != nil {
+	if err := r.requireFlags(cmd, known); err != nil {
 		return err
 	}
-	draft, err := scaffold.NewDraft(root.FS(), r.kind, name, r.schemas, r.written(cmd), known)
+	draft, err := scaffold.NewDraft(root.FS(), r.kind, name, r.schemas, r.writtenFlags(cmd), known)
 	if err != nil {
 		return err
 	}
-	list := scaffold.Try(root.FS(), draft.Files(), repository.Options())
+	list := scaffold.FindingsWith(root.FS(), draft.Files(), repository.Options())
 	if err := list.WriteText(cmd.ErrOrStderr(), cli.Palette(cmd.ErrOrStderr())); err != nil {
 		return cli.Failure(fmt.Errorf("write diagnostics: %w", err))
 	}
@@ -195,7 +195,7 @@ func (r *newOptions) run(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-func (r *newOptions) written(cmd *cobra.Command) scaffold.Written {
+func (r *newOptions) writtenFlags(cmd *cobra.Command) scaffold.Written {
 	written := scaffold.Written{}
 	for flag, texts := range r.flags {
 		if cmd.Flags().Changed(flag) {
@@ -205,14 +205,14 @@ func (r *newOptions) written(cmd *cobra.Command) scaffold.Written {
 	return written
 }
 
-// checkRequired asks for what cannot be guessed, all at once, with what is allowed.
-func (r *newOptions) checkRequired(cmd *cobra.Command, known *scaffold.Existing) error {
+// requireFlags asks for what cannot be guessed, all at once, with what is allowed.
+func (r *newOptions) requireFlags(cmd *cobra.Command, known *scaffold.Existing) error {
 	var missing []string
 	for _, input := range scaffold.Inputs(r.kind) {
-		if !input.Asked(r.written(cmd)) || cmd.Flags().Changed(input.Flag) {
+		if !input.IsMissing(r.writtenFlags(cmd)) || cmd.Flags().Changed(input.Flag) {
 			continue
 		}
-		missing = append(missing, "  --"+input.Flag+": "+whatToWrite(input, r.kind, known))
+		missing = append(missing, "  --"+input.Flag+": "+allowedValuesHint(input, r.kind, known))
 	}
 	if len(missing) == 0 {
 		return nil
@@ -220,7 +220,7 @@ func (r *newOptions) checkRequired(cmd *cobra.Command, known *scaffold.Existing)
 	return fmt.Errorf("a %s needs more than its name; these flags are missing:\n%s", r.kind.Word, strings.Join(missing, "\n"))
 }
 
-func whatToWrite(input scaffold.Input, kind jsonschema.Kind, known *scaffold.Existing) string {
+func allowedValuesHint(input scaffold.Input, kind jsonschema.Kind, known *scaffold.Existing) string {
 	allowed := input.Allowed(kind, known)
 	s := input.Schema(kind)
 	if s.Items != nil {
@@ -253,7 +253,7 @@ func commandOfKind(kind string) string {
 func (r *newOptions) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Draft) error {
 	write := func(files []scaffold.File, tell bool) error {
 		for _, file := range files {
-			if err := writeNew(root, file); err != nil {
+			if err := writeNewFile(root, file); err != nil {
 				return cli.Failure(fmt.Errorf("write `%s`: %w", file.Path, source.Reason(err)))
 			}
 			if tell {
@@ -271,7 +271,7 @@ func (r *newOptions) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Dr
 	return write([]scaffold.File{draft.Spec}, true)
 }
 
-func writeNew(root *os.Root, f scaffold.File) error {
+func writeNewFile(root *os.Root, f scaffold.File) error {
 	if err := root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 // workingTree is how the files of --root are called in reports, as they are on disk.
 const workingTree = "working tree"
 
-// state is one of the two states that are compared.
-type state struct {
+// comparedState is one of the two states that are compared.
+type comparedState struct {
 	// name is how it was asked for, hash the commit behind it, "" for a folder.
 	name, hash string
 	files      fs.FS
@@ -30,24 +30,24 @@ type state struct {
 
 // openStates opens what --from and --to name. The default is what a pull request changes: from where the work left the default branch to
 // the working tree.
-func openStates(root, from, to string) (before, after state, err error) {
+func openStates(root, from, to string) (before, after comparedState, err error) {
 	s := stateOpener{root: root}
 	if to == "" {
 		after, err = s.workingTree()
 	} else {
-		after, err = s.open("--to", to, nil)
+		after, err = s.openNamed("--to", to, nil)
 	}
 	if err != nil {
-		return state{}, state{}, err
+		return comparedState{}, comparedState{}, err
 	}
 	if from == "" {
 		before, err = s.mergeBase(to, after.files)
 	} else {
-		before, err = s.open("--from", from, after.files)
+		before, err = s.openNamed("--from", from, after.files)
 	}
 	if err != nil {
 		_ = after.close() // nothing was written
-		return state{}, state{}, err
+		return comparedState{}, comparedState{}, err
 	}
 	return before, after, nil
 }
@@ -59,14 +59,14 @@ type stateOpener struct {
 }
 
 // workingTree takes the files of --root as they are on disk.
-func (o *stateOpener) workingTree() (state, error) {
+func (o *stateOpener) workingTree() (comparedState, error) {
 	opened, err := revision.Open(o.root)
 	if err != nil {
 		// Two folders can be compared without git.
 		return openFolder(o.root, workingTree)
 	}
 	if opened.Bare() {
-		return state{}, fmt.Errorf("--to is not given, and `%s` is a bare repository, which has no working tree: name the revision that is compared", o.root)
+		return comparedState{}, fmt.Errorf("--to is not given, and `%s` is a bare repository, which has no working tree: name the revision that is compared", o.root)
 	}
 	o.repository = opened
 	found, err := openFolder(o.root, workingTree)
@@ -84,34 +84,34 @@ func isPath(name string) bool {
 	return strings.HasPrefix(name, ".") || filepath.IsAbs(name)
 }
 
-// open takes a revision, or a folder of specs. A name that could be both is refused: `./main` is always the folder.
-func (o *stateOpener) open(flag, name string, beside fs.FS) (state, error) {
+// openNamed takes a revision, or a folder of specs. A name that could be both is refused: `./main` is always the folder.
+func (o *stateOpener) openNamed(flag, name string, beside fs.FS) (comparedState, error) {
 	info, err := os.Stat(name)
 	isFolder := err == nil && info.IsDir()
 	switch {
 	case isFolder && strings.ContainsAny(name, `/\`) || name == "." || name == "..":
 		return openFolder(name, name)
 	case isPath(name) && err != nil:
-		return state{}, fmt.Errorf("%s `%s`: %w", flag, name, source.Reason(err))
+		return comparedState{}, fmt.Errorf("%s `%s`: %w", flag, name, source.Reason(err))
 	case isPath(name):
-		return state{}, fmt.Errorf("%s `%s` is a file, not a folder", flag, name)
+		return comparedState{}, fmt.Errorf("%s `%s` is a file, not a folder", flag, name)
 	}
 	found, err := o.revision(name)
 	switch {
 	case err == nil && isFolder:
-		return state{}, fmt.Errorf("%s `%s` is a revision and a folder: write `./%s` for the folder, or `refs/heads/%s` for the branch", flag, name, name, name)
+		return comparedState{}, fmt.Errorf("%s `%s` is a revision and a folder: write `./%s` for the folder, or `refs/heads/%s` for the branch", flag, name, name, name)
 	case err == nil:
-		return state{name: name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
+		return comparedState{name: name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
 	case isFolder:
 		return openFolder(name, name)
 	case errors.Is(err, revision.ErrNoRepository):
-		return state{}, fmt.Errorf("%s `%s` is not a folder, and %w: name two folders, or set --root to a folder of a git repository", flag, name, err)
+		return comparedState{}, fmt.Errorf("%s `%s` is not a folder, and %w: name two folders, or set --root to a folder of a git repository", flag, name, err)
 	}
-	return state{}, misnamed(flag, err)
+	return comparedState{}, badRevisionError(flag, err)
 }
 
-// misnamed is the error about a revision: a text that is not a name of one is a mistake on the command line.
-func misnamed(flag string, err error) error {
+// badRevisionError is the error about a revision: a text that is not a name of one is a mistake on the command line.
+func badRevisionError(flag string, err error) error {
 	err = fmt.Errorf("%s: %w", flag, err)
 	if errors.Is(err, revision.ErrName) {
 		return err
@@ -120,15 +120,15 @@ func misnamed(flag string, err error) error {
 }
 
 // mergeBase is where a revision, HEAD for the working tree, left the default branch.
-func (o *stateOpener) mergeBase(of string, beside fs.FS) (state, error) {
+func (o *stateOpener) mergeBase(of string, beside fs.FS) (comparedState, error) {
 	found, err := o.mergeBaseOf(cmp.Or(of, "HEAD"))
 	if errors.Is(err, revision.ErrNoRepository) {
-		return state{}, fmt.Errorf("--from is not given, and %w: name a folder to compare with", err)
+		return comparedState{}, fmt.Errorf("--from is not given, and %w: name a folder to compare with", err)
 	}
 	if err != nil {
-		return state{}, cli.Failure(fmt.Errorf("find what to compare with, as --from is not given: %w", err))
+		return comparedState{}, cli.Failure(fmt.Errorf("find what to compare with, as --from is not given: %w", err))
 	}
-	return state{name: found.Name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
+	return comparedState{name: found.Name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
 }
 
 func (o *stateOpener) mergeBaseOf(name string) (*revision.Revision, error) {
@@ -136,7 +136,7 @@ func (o *stateOpener) mergeBaseOf(name string) (*revision.Revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	branch, err := o.repository.Default()
+	branch, err := o.repository.DefaultBranch()
 	if err != nil {
 		return nil, err
 	}
@@ -155,13 +155,13 @@ func (o *stateOpener) revision(name string) (*revision.Revision, error) {
 }
 
 // openFolder opens a folder of specs. No path leads out of it.
-func openFolder(folder, name string) (state, error) {
+func openFolder(folder, name string) (comparedState, error) {
 	input := compiling.Input{Root: folder}
 	root, err := input.OpenRoot()
 	if err != nil {
-		return state{}, err
+		return comparedState{}, err
 	}
-	return state{name: name, files: root.FS(), close: root.Close}, nil
+	return comparedState{name: name, files: root.FS(), close: root.Close}, nil
 }
 
 func noCleanup() error { return nil }

@@ -12,8 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// output is the output folder of a build. It is opened when the first file comes: mistakes in specs leave no trace there.
-type output struct {
+// outputFolder is the output folder of a build. It is opened when the first file comes: mistakes in specs leave no trace there.
+type outputFolder struct {
 	name string
 
 	once   sync.Once
@@ -26,7 +26,7 @@ type output struct {
 	sums map[string]uint32
 }
 
-func (o *output) open() error {
+func (o *outputFolder) open() error {
 	o.once.Do(func() {
 		if o.dir, o.err = disk.Open(o.name); o.err == nil {
 			o.writer, o.err = emit.NewWriter(o.dir)
@@ -35,27 +35,27 @@ func (o *output) open() error {
 	return o.err
 }
 
-func (o *output) add(u compile.Unit) error {
+func (o *outputFolder) add(u compile.Unit) error {
 	if err := o.open(); err != nil {
 		return err
 	}
 	o.mu.Lock()
 	for _, file := range u.Files {
-		o.sums[file.Path] = incremental.Sum(file.Data)
+		o.sums[file.Path] = incremental.Checksum(file.Data)
 	}
 	o.mu.Unlock()
 	return o.writer.Add(u.Files)
 }
 
 // finish brings the folder up to date. A build of one cluster keeps the others.
-func (o *output) finish(only string) (emit.Result, error) {
+func (o *outputFolder) finish(only string) (emit.Result, error) {
 	if err := o.open(); err != nil {
 		return emit.Result{}, err
 	}
 	return o.writer.Finish(func(path string) bool { return only != "" && !strings.HasPrefix(path, only+"/") })
 }
 
-func (o *output) close() {
+func (o *outputFolder) close() {
 	if o.dir != nil {
 		// What is left goes with the next build.
 		_ = o.dir.Close()
@@ -69,8 +69,8 @@ func reportForeign(paths []string, out string, list *diag.List) {
 	}
 }
 
-// count adds the files of a result to the clusters that they belong to. A cluster that is gone has its own line.
-func count(summaries []clusterSummary, result emit.Result) []clusterSummary {
+// addFileCounts adds the files of a result to the clusters that they belong to. A cluster that is gone has its own line.
+func addFileCounts(summaries []clusterSummary, result emit.Result) []clusterSummary {
 	index := map[string]int{}
 	for i, s := range summaries {
 		index[s.Name] = i

@@ -64,8 +64,8 @@ the command line.`,
 	return cmd
 }
 
-// complete reads what the flags mean together. It returns whether something is asked.
-func (p *planOptions) complete(cmd *cobra.Command) (bool, error) {
+// readQuestion reads what the flags mean together. It returns whether something is asked.
+func (p *planOptions) readQuestion(cmd *cobra.Command) (bool, error) {
 	for _, text := range p.resizes {
 		resize, err := whatif.ParseResize(text)
 		if err != nil {
@@ -90,35 +90,35 @@ func (p *planOptions) complete(cmd *cobra.Command) (bool, error) {
 }
 
 func (p *planOptions) run(cmd *cobra.Command) error {
-	asked, err := p.complete(cmd)
+	asked, err := p.readQuestion(cmd)
 	if err != nil {
 		return err
 	}
 	if p.format != cli.FormatText && p.format != cli.FormatJSON {
 		return fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", p.format)
 	}
-	clusters, err := p.plans(cmd)
+	clusters, err := p.readPlans(cmd)
 	if err != nil {
 		return err
 	}
 	if !asked {
-		return p.table(cmd, whatif.Table(clusters))
+		return p.writeTable(cmd, whatif.CapacityTable(clusters))
 	}
 	answers, err := whatif.Ask(clusters, p.change)
 	if err != nil {
 		return err
 	}
-	if err := p.answers(cmd, answers); err != nil {
+	if err := p.writeAnswers(cmd, answers); err != nil {
 		return err
 	}
-	if !fits(answers, p.change) {
+	if !changeFits(answers, p.change) {
 		return cli.ErrReported
 	}
 	return nil
 }
 
-// fits reports whether a tenant fits somewhere, or machines can change everywhere.
-func fits(answers []whatif.Answer, change whatif.Change) bool {
+// changeFits reports whether a tenant fits somewhere, or machines can change everywhere.
+func changeFits(answers []whatif.Answer, change whatif.Change) bool {
 	for _, a := range answers {
 		if a.Fits == (change.Tenant != "") {
 			return a.Fits
@@ -127,42 +127,42 @@ func fits(answers []whatif.Answer, change whatif.Change) bool {
 	return change.Tenant == ""
 }
 
-func (p *planOptions) table(cmd *cobra.Command, clusters []whatif.Cluster) error {
+func (p *planOptions) writeTable(cmd *cobra.Command, clusters []whatif.Cluster) error {
 	out := cmd.OutOrStdout()
 	if p.format == cli.FormatJSON {
-		return written(cli.WriteJSON(out, struct {
+		return asWriteFailure(cli.WriteJSON(out, struct {
 			Clusters []whatif.Cluster `json:"clusters"`
 		}{clusters}))
 	}
 	t := newPlanTable(out)
 	for i := range clusters {
 		if i > 0 {
-			t.line("")
+			t.writeLine("")
 		}
-		t.cluster(cli.Palette(out), &clusters[i], &clusters[i], "")
+		t.writeCluster(cli.Palette(out), &clusters[i], &clusters[i], "")
 	}
-	return written(t.Flush())
+	return asWriteFailure(t.Flush())
 }
 
-func (p *planOptions) answers(cmd *cobra.Command, answers []whatif.Answer) error {
+func (p *planOptions) writeAnswers(cmd *cobra.Command, answers []whatif.Answer) error {
 	out := cmd.OutOrStdout()
 	if p.format == cli.FormatJSON {
-		return written(cli.WriteJSON(out, struct {
+		return asWriteFailure(cli.WriteJSON(out, struct {
 			Fits    bool            `json:"fits"`
 			Answers []whatif.Answer `json:"answers"`
-		}{fits(answers, p.change), answers}))
+		}{changeFits(answers, p.change), answers}))
 	}
 	t := newPlanTable(out)
 	for i := range answers {
 		if i > 0 {
-			t.line("")
+			t.writeLine("")
 		}
-		t.answer(cli.Palette(out), &answers[i])
+		t.writeAnswer(cli.Palette(out), &answers[i])
 	}
-	return written(t.Flush())
+	return asWriteFailure(t.Flush())
 }
 
-func written(err error) error {
+func asWriteFailure(err error) error {
 	if err != nil {
 		return cli.Failure(fmt.Errorf("write the answer: %w", err))
 	}
@@ -174,54 +174,54 @@ type planTable struct{ *tabwriter.Writer }
 
 func newPlanTable(w io.Writer) planTable { return planTable{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
 
-// line writes cells. What cannot be written is told by Flush.
-func (t planTable) line(cells ...string) {
+// writeLine writes cells. What cannot be written is told by Flush.
+func (t planTable) writeLine(cells ...string) {
 	fmt.Fprintln(t, strings.TrimRight(strings.Join(cells, "\t"), "\t "))
 }
 
-func (t planTable) answer(p diag.Palette, a *whatif.Answer) {
+func (t planTable) writeAnswer(p diag.Palette, a *whatif.Answer) {
 	verdict := p.Help + "fits" + p.Reset
 	if !a.Fits {
 		verdict = p.Error + "does not fit" + p.Reset
 	}
-	t.cluster(p, a.Before, a.After, ": "+verdict)
+	t.writeCluster(p, a.Before, a.After, ": "+verdict)
 	for _, f := range a.Why {
-		t.line(fmt.Sprintf("  %s[%s]: %s", f.Severity, f.Code, f.Message))
+		t.writeLine(fmt.Sprintf("  %s[%s]: %s", f.Severity, f.Code, f.Message))
 	}
 	for _, s := range a.Shrinks {
-		t.line(fmt.Sprintf("  less room for `%s` on `%s`: busy %s, most %s", s.After.Tenant, s.After.Profile, fromTo(s.Before.Busy, s.After.Busy), fromTo(s.Before.Most, s.After.Most)))
+		t.writeLine(fmt.Sprintf("  less room for `%s` on `%s`: busy %s, most %s", s.After.Tenant, s.After.Profile, numberChange(s.Before.Busy, s.After.Busy), numberChange(s.Before.Most, s.After.Most)))
 	}
 }
 
-// cluster writes the tables of one cluster, with what was before where it differs.
-func (t planTable) cluster(p diag.Palette, before, after *whatif.Cluster, verdict string) {
-	t.line(p.Place + after.Name + p.Reset + verdict)
+// writeCluster writes the tables of one cluster, with what was before where it differs.
+func (t planTable) writeCluster(p diag.Palette, before, after *whatif.Cluster, verdict string) {
+	t.writeLine(p.Place + after.Name + p.Reset + verdict)
 	if len(after.Profiles) == 0 {
-		t.line("  The spec does not say what machines it has.")
+		t.writeLine("  The spec does not say what machines it has.")
 		return
 	}
 	if after.Queues {
-		t.line("  PROFILE", "MACHINES", "GUARANTEED", "COHORTS", "FREE", "OVER")
+		t.writeLine("  PROFILE", "MACHINES", "GUARANTEED", "COHORTS", "FREE", "OVER")
 		for i, s := range after.Profiles {
 			b := before.Profiles[i]
-			t.line("  "+s.Profile, fromTo(b.Machines, s.Machines), fromTo(b.Guaranteed, s.Guaranteed), fromTo(b.Cohorts, s.Cohorts), fromTo(b.Free, s.Free), fromTo(b.Over, s.Over))
+			t.writeLine("  "+s.Profile, numberChange(b.Machines, s.Machines), numberChange(b.Guaranteed, s.Guaranteed), numberChange(b.Cohorts, s.Cohorts), numberChange(b.Free, s.Free), numberChange(b.Over, s.Over))
 		}
-		t.rooms(before, after)
+		t.writeTenantRooms(before, after)
 	} else {
-		t.line("  PROFILE", "MACHINES")
+		t.writeLine("  PROFILE", "MACHINES")
 		for i, s := range after.Profiles {
-			t.line("  "+s.Profile, fromTo(before.Profiles[i].Machines, s.Machines))
+			t.writeLine("  "+s.Profile, numberChange(before.Profiles[i].Machines, s.Machines))
 		}
 	}
-	t.promises(after)
+	t.writeQuotaPromises(after)
 }
 
-func (t planTable) rooms(before, after *whatif.Cluster) {
+func (t planTable) writeTenantRooms(before, after *whatif.Cluster) {
 	if len(after.Tenants) == 0 {
 		return
 	}
-	t.line("")
-	t.line("  TENANT", "COHORT", "PROFILE", "GUARANTEED", "BUSY", "MOST")
+	t.writeLine("")
+	t.writeLine("  TENANT", "COHORT", "PROFILE", "GUARANTEED", "BUSY", "MOST")
 	for _, r := range after.Tenants {
 		b := r
 		for _, earlier := range before.Tenants {
@@ -229,28 +229,28 @@ func (t planTable) rooms(before, after *whatif.Cluster) {
 				b = earlier
 			}
 		}
-		t.line("  "+r.Tenant, orDash(r.Cohort), r.Profile, fromTo(b.Guaranteed, r.Guaranteed), fromTo(b.Busy, r.Busy), fromTo(b.Most, r.Most))
+		t.writeLine("  "+r.Tenant, orDash(r.Cohort), r.Profile, numberChange(b.Guaranteed, r.Guaranteed), numberChange(b.Busy, r.Busy), numberChange(b.Most, r.Most))
 	}
 }
 
-// promises are what quotas promise without a queue.
-func (t planTable) promises(c *whatif.Cluster) {
+// writeQuotaPromises writes what quotas promise without a queue.
+func (t planTable) writeQuotaPromises(c *whatif.Cluster) {
 	if len(c.Quotas) == 0 {
 		return
 	}
-	t.line("")
-	t.line("  RESOURCE", "MACHINES", "QUOTAS")
+	t.writeLine("")
+	t.writeLine("  RESOURCE", "MACHINES", "QUOTAS")
 	for _, q := range c.Quotas {
 		note := ""
 		if q.Over {
 			note = "more than there is"
 		}
-		t.line("  "+q.Resource, q.Has, q.Promised, note)
+		t.writeLine("  "+q.Resource, q.Has, q.Promised, note)
 	}
 }
 
-// fromTo shows what a number becomes.
-func fromTo[N int64 | float64](before, after N) string {
+// numberChange shows what a number becomes.
+func numberChange[N int64 | float64](before, after N) string {
 	if before == after {
 		return fmt.Sprint(after)
 	}

@@ -125,17 +125,17 @@ func (p *publishOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	made, err := p.compile(ctx, cmd, opened, to.branch)
+	made, err := p.compileCommit(ctx, cmd, opened, to.branch)
 	if err != nil {
 		return err
 	}
 	made.registry = to.registry
-	if err := made.pack(p.oci != ""); err != nil {
+	if err := made.packArtifact(p.oci != ""); err != nil {
 		return cli.Failure(err)
 	}
 	var results []publication
 	if p.verify {
-		results, err = p.compare(ctx, to, made)
+		results, err = p.compareDestinations(ctx, to, made)
 	} else {
 		results, err = p.publish(ctx, to, made, author)
 	}
@@ -143,7 +143,7 @@ func (p *publishOptions) run(cmd *cobra.Command) error {
 		return cli.Failure(err)
 	}
 	if p.branch != "" {
-		warnUnfollowed(cmd.ErrOrStderr(), made.sources, p.branch, p.folder, elsewhere(results))
+		warnUnfollowed(cmd.ErrOrStderr(), made.sources, p.branch, p.folder, foldersElsewhere(results))
 	}
 	return p.printPublication(cmd, results)
 }
@@ -156,7 +156,7 @@ type destinations struct {
 
 func (p *publishOptions) destinations(ctx context.Context) (to destinations, err error) {
 	if p.branch != "" {
-		if to.branch, err = p.open(ctx); err != nil {
+		if to.branch, err = p.openBranch(ctx); err != nil {
 			return destinations{}, cli.Failure(err)
 		}
 	}
@@ -168,8 +168,8 @@ func (p *publishOptions) destinations(ctx context.Context) (to destinations, err
 	return to, nil
 }
 
-// open opens the branch. What --verify looks at is the branch of the remote where no other one is here: --push makes none here.
-func (p *publishOptions) open(ctx context.Context) (*branch.Branch, error) {
+// openBranch opens the branch. What --verify looks at is the branch of the remote where no other one is here: --push makes none here.
+func (p *publishOptions) openBranch(ctx context.Context) (*branch.Branch, error) {
 	if !p.push {
 		here, err := branch.OpenLocal(p.input.Root, p.branch)
 		if err != nil || !p.verify {
@@ -210,7 +210,7 @@ type publication struct {
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
-func elsewhere(results []publication) []string {
+func foldersElsewhere(results []publication) []string {
 	var folders []string
 	for _, r := range results {
 		folders = append(folders, r.Elsewhere...)
@@ -267,7 +267,7 @@ func (p *publishOptions) writeProvenance(made *compiledTree) error {
 	if p.provenance == "" {
 		return nil
 	}
-	data, err := made.statement(p)
+	data, err := made.provenanceStatement(p)
 	if err == nil {
 		err = os.WriteFile(p.provenance, data, 0o644) //nolint:gosec // others read it
 	}

@@ -35,8 +35,8 @@ type compiledTree struct {
 	registry *artifact.Repository
 }
 
-// compile compiles a commit.
-func (p *publishOptions) compile(ctx context.Context, cmd *cobra.Command, opened *revision.Repository, to *branch.Branch) (*compiledTree, error) {
+// compileCommit compiles a commit.
+func (p *publishOptions) compileCommit(ctx context.Context, cmd *cobra.Command, opened *revision.Repository, to *branch.Branch) (*compiledTree, error) {
 	name, err := p.revisionToCompile(ctx, to)
 	if err != nil {
 		return nil, cli.Failure(err)
@@ -47,7 +47,7 @@ func (p *publishOptions) compile(ctx context.Context, cmd *cobra.Command, opened
 		return nil, cli.Failure(fmt.Errorf("`%s` was made from a commit that is not in this clone, %s: fetch the branch that has it (git fetch), or ask whoever published it to push it: %w",
 			p.branch, name, err))
 	case err != nil:
-		return nil, misnamed("--revision", err)
+		return nil, badRevisionError("--revision", err)
 	}
 	made := &compiledTree{repository: publish.NewRecordingFS(found.FS(nil)), prefix: opened.Prefix(), sources: map[string]gitopsSource{}}
 	made.tree.Folder = p.folder
@@ -82,16 +82,16 @@ func (p *publishOptions) compile(ctx context.Context, cmd *cobra.Command, opened
 	return made, nil
 }
 
-// pack makes the artifact, where one is wanted.
-func (c *compiledTree) pack(wanted bool) (err error) {
+// packArtifact makes the artifact, where one is wanted.
+func (c *compiledTree) packArtifact(wanted bool) (err error) {
 	if wanted {
 		c.artifact, err = artifact.New(&c.tree)
 	}
 	return err
 }
 
-// statement says how the tree came to be.
-func (c *compiledTree) statement(p *publishOptions) ([]byte, error) {
+// provenanceStatement says how the tree came to be.
+func (c *compiledTree) provenanceStatement(p *publishOptions) ([]byte, error) {
 	inputs, err := provenance.SHA256OfFiles(c.repository.FS, c.repository.Files(), c.prefix)
 	if err != nil {
 		return nil, err
@@ -107,8 +107,8 @@ func (c *compiledTree) statement(p *publishOptions) ([]byte, error) {
 // verified is the state of a place that has what it should.
 const verified = "verified"
 
-// compare reports whether all places have what the commit compiles to.
-func (p *publishOptions) compare(ctx context.Context, to destinations, made *compiledTree) ([]publication, error) {
+// compareDestinations reports whether all places have what the commit compiles to.
+func (p *publishOptions) compareDestinations(ctx context.Context, to destinations, made *compiledTree) ([]publication, error) {
 	var results []publication
 	commit := made.tree.Source.Commit
 	if to.branch != nil {
@@ -146,7 +146,7 @@ func (p *publishOptions) checkProvenance(made *compiledTree) error {
 	if p.provenance == "" {
 		return nil
 	}
-	want, err := made.statement(p)
+	want, err := made.provenanceStatement(p)
 	if err != nil {
 		return err
 	}

@@ -29,9 +29,9 @@ func (a *queryOptions) register(cmd *cobra.Command) {
 	cli.CompleteFlag(cmd, "output", cli.FormatText, cli.FormatJSON)
 }
 
-// units compiles the repository and hands over the objects of every unit. Specs with mistakes have no objects to explain, so
+// compileUnits compiles the repository and hands over the objects of every unit. Specs with mistakes have no objects to explain, so
 // their findings are what there is to say.
-func (a *queryOptions) units(cmd *cobra.Command, take func(cluster string, objects []object.Object)) error {
+func (a *queryOptions) compileUnits(cmd *cobra.Command, take func(cluster string, objects []object.Object)) error {
 	if a.format != cli.FormatText && a.format != cli.FormatJSON {
 		return fmt.Errorf("unknown format `%s`: allowed are `text` and `json`", a.format)
 	}
@@ -53,8 +53,8 @@ func (a *queryOptions) units(cmd *cobra.Command, take func(cluster string, objec
 	return cli.ErrReported
 }
 
-// plans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
-func (a *queryOptions) plans(cmd *cobra.Command) ([]*plan.Cluster, error) {
+// readPlans reads the specs. Those with mistakes have no plan: their findings are what there is to say.
+func (a *queryOptions) readPlans(cmd *cobra.Command) ([]*plan.Cluster, error) {
 	root, err := a.input.OpenRoot()
 	if err != nil {
 		return nil, err
@@ -70,13 +70,13 @@ func (a *queryOptions) plans(cmd *cobra.Command) ([]*plan.Cluster, error) {
 	return nil, cli.ErrReported
 }
 
-// write writes the values that were found.
-func (a *queryOptions) write(cmd *cobra.Command, values []explain.Value) error {
+// writeValues writes the values that were found.
+func (a *queryOptions) writeValues(cmd *cobra.Command, values []explain.Value) error {
 	var err error
 	if a.format == cli.FormatJSON {
-		err = cli.WriteJSON(cmd.OutOrStdout(), records(values))
+		err = cli.WriteJSON(cmd.OutOrStdout(), valueRecords(values))
 	} else {
-		err = writeValues(cmd.OutOrStdout(), cli.Palette(cmd.OutOrStdout()), values)
+		err = writeValuesText(cmd.OutOrStdout(), cli.Palette(cmd.OutOrStdout()), values)
 	}
 	if err != nil {
 		return cli.Failure(fmt.Errorf("write the answer: %w", err))
@@ -86,15 +86,15 @@ func (a *queryOptions) write(cmd *cobra.Command, values []explain.Value) error {
 
 // valueRecord is a value in JSON.
 type valueRecord struct {
-	Cluster    string       `json:"cluster"`
-	APIGroup   string       `json:"apiGroup,omitempty"`
-	Kind       string       `json:"kind"`
-	Namespace  string       `json:"namespace,omitempty"`
-	Name       string       `json:"name"`
-	Path       string       `json:"path"`
-	Value      string       `json:"value"`
-	Origin     originRecord `json:"origin"`
-	Overridden []lostRecord `json:"overridden,omitempty"`
+	Cluster    string             `json:"cluster"`
+	APIGroup   string             `json:"apiGroup,omitempty"`
+	Kind       string             `json:"kind"`
+	Namespace  string             `json:"namespace,omitempty"`
+	Name       string             `json:"name"`
+	Path       string             `json:"path"`
+	Value      string             `json:"value"`
+	Origin     originRecord       `json:"origin"`
+	Overridden []overriddenRecord `json:"overridden,omitempty"`
 }
 
 // originRecord says where a value comes from. File, line and column are missing for constants.
@@ -106,36 +106,36 @@ type originRecord struct {
 	Why    string `json:"why,omitempty"`
 }
 
-// lostRecord is a value that another one overrode.
-type lostRecord struct {
+// overriddenRecord is a value that another one overrode.
+type overriddenRecord struct {
 	Value  string       `json:"value"`
 	Origin originRecord `json:"origin"`
 }
 
-func records(values []explain.Value) []valueRecord {
+func valueRecords(values []explain.Value) []valueRecord {
 	result := make([]valueRecord, 0, len(values))
 	for _, v := range values {
 		record := valueRecord{
 			Cluster: v.Cluster, APIGroup: v.Object.Group, Kind: v.Object.Kind, Namespace: v.Object.Namespace, Name: v.Object.Name,
-			Path: v.Path.String(), Value: v.Text, Origin: originOf(v.From),
+			Path: v.Path.String(), Value: v.Text, Origin: originRecordOf(v.From),
 		}
 		for _, lost := range v.From.Lost {
-			record.Overridden = append(record.Overridden, lostRecord{Value: lost.Value, Origin: originOf(lost.Origin)})
+			record.Overridden = append(record.Overridden, overriddenRecord{Value: lost.Value, Origin: originRecordOf(lost.Origin)})
 		}
 		result = append(result, record)
 	}
 	return result
 }
 
-func originOf(from *origin.Origin) originRecord {
+func originRecordOf(from *origin.Origin) originRecord {
 	if from == nil {
 		return originRecord{}
 	}
 	return originRecord{Kind: from.Kind.String(), File: from.At.Path(), Line: from.At.Line, Column: from.At.Column, Why: from.Why}
 }
 
-// writeValues writes values under the object that they belong to.
-func writeValues(w io.Writer, p diag.Palette, values []explain.Value) error {
+// writeValuesText writes values under the object that they belong to.
+func writeValuesText(w io.Writer, p diag.Palette, values []explain.Value) error {
 	var b strings.Builder
 	for i, v := range values {
 		if i == 0 || v.Object != values[i-1].Object || v.Cluster != values[i-1].Cluster {

@@ -17,7 +17,7 @@ func rejectUnsafeOutputFolder(root, out string) error {
 	if out == "" {
 		return errors.New("--out is empty: name a folder, for example `dist`")
 	}
-	target, err := canonical(out)
+	target, err := canonicalPath(out)
 	if err != nil {
 		return fmt.Errorf("resolve --out `%s`: %w", out, source.Reason(err))
 	}
@@ -25,19 +25,19 @@ func rejectUnsafeOutputFolder(root, out string) error {
 		return err
 	}
 	for _, name := range []string{"catalog", "tenants", "overlays"} {
-		input, err := canonical(filepath.Join(root, name))
+		input, err := canonicalPath(filepath.Join(root, name))
 		if err != nil {
 			return fmt.Errorf("resolve --root: %w", err)
 		}
-		if within(input, target) {
+		if isWithinFolder(input, target) {
 			return fmt.Errorf("--out `%s` is in the input folder %s/: choose a folder outside, for example `dist`", out, name)
 		}
 	}
-	base, err := canonical(root)
+	base, err := canonicalPath(root)
 	if err != nil {
 		return fmt.Errorf("resolve --root: %w", err)
 	}
-	for folder := target; within(base, folder) && folder != base; folder = filepath.Dir(folder) {
+	for folder := target; isWithinFolder(base, folder) && folder != base; folder = filepath.Dir(folder) {
 		if _, err := os.Lstat(filepath.Join(folder, "Chart.yaml")); err == nil {
 			return fmt.Errorf("--out `%s` is in a Helm chart, `%s`: choose a folder outside, for example `dist`", out, folder)
 		}
@@ -47,7 +47,7 @@ func rejectUnsafeOutputFolder(root, out string) error {
 
 // rejectProtectedFolder refuses folders in which what is compiled would be among what it must not touch, or replace.
 func rejectProtectedFolder(root, out, target string) error {
-	base, err := canonical(root)
+	base, err := canonicalPath(root)
 	switch {
 	case err != nil:
 		return fmt.Errorf("resolve --root: %w", err)
@@ -57,18 +57,18 @@ func rejectProtectedFolder(root, out, target string) error {
 		return fmt.Errorf("--out `%s` is in a folder .git, where git keeps its own files: choose a folder outside, for example `dist`", out)
 	case target == base:
 		return fmt.Errorf("--out `%s` is the repository itself, and the output folder is exchanged as a whole: choose a folder of its own, for example `dist`", out)
-	case within(target, base):
+	case isWithinFolder(target, base):
 		return fmt.Errorf("--out `%s` is around the repository: choose a folder of its own, for example `dist`", out)
 	}
 	return nil
 }
 
-func within(folder, name string) bool {
+func isWithinFolder(folder, name string) bool {
 	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// canonical returns the absolute path without symbolic links, also of what does not exist yet.
-func canonical(name string) (string, error) {
+// canonicalPath returns the absolute path without symbolic links, also of what does not exist yet.
+func canonicalPath(name string) (string, error) {
 	absolute, err := filepath.Abs(name)
 	if err != nil {
 		return "", err

@@ -35,8 +35,8 @@ var compileWays = []compileWay{
 	{"8 workers, folders shuffled", 8, true},
 }
 
-// verifier compiles in several ways, compares what comes of it, and compares that with the output folder. It writes nothing.
-type verifier struct {
+// buildVerifier compiles in several ways, compares what comes of it, and compares that with the output folder. It writes nothing.
+type buildVerifier struct {
 	ctx     context.Context //nolint:containedctx // of one run
 	root    *os.Root
 	options compile.Options
@@ -48,7 +48,7 @@ type verifier struct {
 type compiledBytes map[string]incremental.Digest
 
 // verify returns the findings, or an error that says what differs.
-func (v *verifier) verify() ([]clusterSummary, *diag.List, error) {
+func (v *buildVerifier) verify() ([]clusterSummary, *diag.List, error) {
 	var first compiledBytes
 	var summaries []clusterSummary
 	var list *diag.List
@@ -64,13 +64,13 @@ func (v *verifier) verify() ([]clusterSummary, *diag.List, error) {
 			return nil, nil, err
 		}
 	}
-	return summaries, list, v.compareOutput(first)
+	return summaries, list, v.compareOutputFolder(first)
 }
 
-func (v *verifier) compile(how compileWay) (compiledBytes, []clusterSummary, *diag.List, error) {
+func (v *buildVerifier) compile(how compileWay) (compiledBytes, []clusterSummary, *diag.List, error) {
 	root := v.root.FS()
 	if how.shuffle {
-		root = shuffled{root}
+		root = shuffledFS{root}
 	}
 	options := v.options
 	options.Workers = how.workers
@@ -88,16 +88,16 @@ func (v *verifier) compile(how compileWay) (compiledBytes, []clusterSummary, *di
 	return files, summaries, list, err
 }
 
-func (v *verifier) compareBytes(want, got compiledBytes, how string) error {
-	if differing := differences(want, got); len(differing) > 0 {
+func (v *buildVerifier) compareBytes(want, got compiledBytes, how string) error {
+	if differing := differingFiles(want, got); len(differing) > 0 {
 		return fmt.Errorf("not the same bytes with %s: %s. That is a mistake in runtime-compiler: please report it", how, cli.JoinFirst(differing))
 	}
 	fmt.Fprintf(v.report, "same bytes: %s, %d files\n", how, len(got))
 	return nil
 }
 
-// compareOutput compares the output folder.
-func (v *verifier) compareOutput(want compiledBytes) error {
+// compareOutputFolder compares the output folder.
+func (v *buildVerifier) compareOutputFolder(want compiledBytes) error {
 	got := compiledBytes{}
 	for name := range want {
 		data, err := os.ReadFile(filepath.Join(v.out, name))
@@ -107,8 +107,8 @@ func (v *verifier) compareOutput(want compiledBytes) error {
 			return fmt.Errorf("read output: %w", err)
 		}
 	}
-	differing := differences(want, got)
-	left, err := v.leftovers(want)
+	differing := differingFiles(want, got)
+	left, err := v.leftoverFiles(want)
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (v *verifier) compareOutput(want compiledBytes) error {
 	return nil
 }
 
-// leftovers returns owned files that are no longer compiled.
-func (v *verifier) leftovers(want compiledBytes) ([]string, error) {
+// leftoverFiles returns owned files that are no longer compiled.
+func (v *buildVerifier) leftoverFiles(want compiledBytes) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(v.out, emit.Record))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read output: %w", err)
@@ -137,8 +137,8 @@ func (v *verifier) leftovers(want compiledBytes) ([]string, error) {
 	return left, nil
 }
 
-// differences says in which files two compilations differ, sorted.
-func differences(want, got compiledBytes) []string {
+// differingFiles says in which files two compilations differ, sorted.
+func differingFiles(want, got compiledBytes) []string {
 	var differing []string
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		digest, found := got[name]
@@ -157,10 +157,10 @@ func differences(want, got compiledBytes) []string {
 	return differing
 }
 
-// shuffled is a repository that lists its folders in an order by chance.
-type shuffled struct{ fs.FS }
+// shuffledFS is a repository that lists its folders in an order by chance.
+type shuffledFS struct{ fs.FS }
 
-func (s shuffled) ReadDir(name string) ([]fs.DirEntry, error) {
+func (s shuffledFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(s.FS, name)
 	rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] }) //nolint:gosec // an order, no secret
 	return entries, err

@@ -59,8 +59,8 @@ func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 	defer root.Close()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	w := &watcher{
-		builder: &builder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)},
+	w := &buildWatcher{
+		builder: &outputBuilder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)},
 		input:   input, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(),
 	}
 	if w.files, err = newFileWatcher(input.Root); err != nil {
@@ -69,14 +69,14 @@ func watch(cmd *cobra.Command, input *compiling.Input, reports *reportOptions) e
 	defer w.files.close()
 	w.run(ctx)
 	if w.builder.last != nil {
-		w.builder.save()
+		w.builder.saveBuildRecord()
 	}
 	return nil
 }
 
-// watcher builds, waits, and builds again.
-type watcher struct {
-	builder *builder
+// buildWatcher builds, waits, and builds again.
+type buildWatcher struct {
+	builder *outputBuilder
 	input   *compiling.Input
 	files   *fileWatcher
 	// inputs are what the last compilation has read, successful or not, and began is when it did, in nanoseconds since 1970.
@@ -89,7 +89,7 @@ type watcher struct {
 	told string
 }
 
-func (w *watcher) run(ctx context.Context) {
+func (w *buildWatcher) run(ctx context.Context) {
 	why, more := "", true
 	for more {
 		again, tell := w.build(ctx, why)
@@ -102,17 +102,17 @@ func (w *watcher) run(ctx context.Context) {
 		tell()
 		switch {
 		case again:
-			why, more = w.files.poll(ctx)
+			why, more = w.files.waitPollInterval(ctx)
 		case stale:
-			why, more = w.files.wait(ctx, "files that were just read", w)
+			why, more = w.files.waitForChange(ctx, "files that were just read", w)
 		default:
-			why, more = w.files.wait(ctx, "", w)
+			why, more = w.files.waitForChange(ctx, "", w)
 		}
 	}
 }
 
 // followInputs watches what was read.
-func (w *watcher) followInputs() {
+func (w *buildWatcher) followInputs() {
 	w.inputs = nil
 	switch {
 	case w.builder.recorder != nil:
@@ -120,19 +120,19 @@ func (w *watcher) followInputs() {
 	case w.builder.last != nil:
 		w.inputs = w.builder.last.Inputs
 	}
-	w.files.follow(w.inputs)
+	w.files.followFolders(w.inputs)
 }
 
 // changedMeanwhile reports whether something has changed after it was read and before it was followed, which has no event. A change within the tick of
 // the kernel's clock in which it was read shows in no stamp, so all that is as young as the build is read again.
-func (w *watcher) changedMeanwhile() bool {
+func (w *buildWatcher) changedMeanwhile() bool {
 	read := incremental.BuildRecord{Inputs: w.inputs, Began: w.began}
 	changed, _ := read.Changed(w.builder.cache)
 	return len(changed) > 0
 }
 
 // removedInputs implements watched: it compares with what was read.
-func (w *watcher) removedInputs(names map[string]bool) bool {
+func (w *buildWatcher) removedInputs(names map[string]bool) bool {
 	for i := range w.inputs {
 		input := &w.inputs[i]
 		if input.Kind != incremental.File || input.Stamp.Size == 0 || len(names) > 0 && !names[input.Path] {
@@ -146,17 +146,17 @@ func (w *watcher) removedInputs(names map[string]bool) bool {
 }
 
 // outputIntact implements watched. After a build that has written nothing because of mistakes nobody would put the output right.
-func (w *watcher) outputIntact() bool {
+func (w *buildWatcher) outputIntact() bool {
 	if !w.fine || w.builder.last == nil {
 		return true
 	}
-	intact, _ := w.builder.inspect()
+	intact, _ := w.builder.inspectOutput()
 	w.builder.damaged = !intact
 	return intact
 }
 
-// relevant reports whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
-func (w *watcher) relevant(name string) bool {
+// isRelevant reports whether a change of a file can matter: it was read or missed, or it is in a folder that was listed.
+func (w *buildWatcher) isRelevant(name string) bool {
 	for i := range w.inputs {
 		if input := &w.inputs[i]; input.Path == name || input.Kind == incremental.Folder && input.Path == path.Dir(name) {
 			return true
@@ -166,7 +166,7 @@ func (w *watcher) relevant(name string) bool {
 }
 
 // build builds once. It returns what tells about that, and whether it should be tried again because it could not.
-func (w *watcher) build(ctx context.Context, why string) (again bool, tell func()) {
+func (w *buildWatcher) build(ctx context.Context, why string) (again bool, tell func()) {
 	options := w.input.Options()
 	if options.Today != w.builder.options.Today {
 		// A new day may bring new findings.
@@ -190,7 +190,7 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 		switch {
 		case why == "":
 			for _, s := range summaries {
-				fmt.Fprintln(w.out, s.line())
+				fmt.Fprintln(w.out, s.buildLine())
 			}
 			fmt.Fprintln(w.out, "watching; Ctrl-C ends it")
 		case list.Errors() == 0:
@@ -202,13 +202,13 @@ func (w *watcher) build(ctx context.Context, why string) (again bool, tell func(
 // maxNamed is how many files are told by name.
 const maxNamed = 20
 
-func (w *watcher) printBuild(why string, took time.Duration) {
+func (w *buildWatcher) printBuild(why string, took time.Duration) {
 	written, removed := w.builder.written, w.builder.removed
 	if why == pollTick && len(written)+len(removed) == 0 {
 		return
 	}
 	fmt.Fprintf(w.out, "%s: %s: files: %d written, %d removed, in %v\n", time.Now().Format(time.TimeOnly), why, len(written), len(removed), took.Round(100*time.Microsecond))
-	for i, name := range append(prefixed("+ ", written), prefixed("- ", removed)...) {
+	for i, name := range append(withPrefix("+ ", written), withPrefix("- ", removed)...) {
 		if i == maxNamed {
 			fmt.Fprintf(w.out, "  and %d more\n", len(written)+len(removed)-maxNamed)
 			return
@@ -217,7 +217,7 @@ func (w *watcher) printBuild(why string, took time.Duration) {
 	}
 }
 
-func prefixed(prefix string, names []string) []string {
+func withPrefix(prefix string, names []string) []string {
 	result := make([]string, len(names))
 	for i, name := range names {
 		result[i] = prefix + name
@@ -226,7 +226,7 @@ func prefixed(prefix string, names []string) []string {
 }
 
 // reportFindings tells findings.
-func (w *watcher) reportFindings(list *diag.List) {
+func (w *buildWatcher) reportFindings(list *diag.List) {
 	var text strings.Builder
 	// A strings.Builder takes everything.
 	_ = list.WriteText(&text, cli.Palette(w.errs))
@@ -234,7 +234,7 @@ func (w *watcher) reportFindings(list *diag.List) {
 }
 
 // printIfNew tells what is not what was told last.
-func (w *watcher) printIfNew(text string) {
+func (w *buildWatcher) printIfNew(text string) {
 	switch text {
 	case w.told:
 	case "":
@@ -245,8 +245,8 @@ func (w *watcher) printIfNew(text string) {
 	w.told = text
 }
 
-// slashed returns a path below a folder as the repository names it, or "".
-func slashed(folder, name string) string {
+// repositoryPath returns a path below a folder as the repository names it, or "".
+func repositoryPath(folder, name string) string {
 	relative, err := filepath.Rel(folder, name)
 	if err != nil || strings.HasPrefix(relative, "..") {
 		return ""

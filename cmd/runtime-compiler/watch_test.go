@@ -170,7 +170,7 @@ func TestWatchWithout(t *testing.T) {
 func TestWatchNoticesSameTick(t *testing.T) {
 	w := watcherOf(t)
 	w.began = time.Now().UnixNano()
-	recorder := incremental.Record(w.builder.root.FS())
+	recorder := incremental.NewRecorder(w.builder.root.FS())
 	if _, err := fs.ReadDir(recorder, "."); err != nil {
 		t.Fatal(err)
 	}
@@ -185,12 +185,12 @@ func TestWatchNoticesSameTick(t *testing.T) {
 	}
 }
 
-func watcherOf(t *testing.T) *watcher {
+func watcherOf(t *testing.T) *buildWatcher {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	return &watcher{builder: &builder{root: root, cache: buildCache{root: root.Name(), files: root}}}
+	return &buildWatcher{builder: &outputBuilder{root: root, cache: buildCache{root: root.Name(), files: root}}}
 }

@@ -18,11 +18,11 @@ func RenderCharts(args []string, in io.Reader, out, errs io.Writer) error {
 	flags.SetOutput(errs)
 	seconds := flags.Uint64("seconds", 30, "`seconds` of processor time")
 	memory := flags.Uint64("memory", 1<<30, "`bytes` of memory")
-	of := flags.String("of", chart.Build(), "`build` of the runtime-compiler that asks")
+	of := flags.String("of", chart.BuildID(), "`build` of the runtime-compiler that asks")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if own := chart.Build(); *of != own {
+	if own := chart.BuildID(); *of != own {
 		return fmt.Errorf("this is %s, runtime-compiler is %s: install all programs of one release", own, *of)
 	}
 	if err := rlimit.SetLimits(*seconds, *memory); err != nil {

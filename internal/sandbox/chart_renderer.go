@@ -19,7 +19,7 @@ const (
 func ChartRenderer() chart.SubprocessRenderer {
 	l := processLimits{seconds: chartSeconds, memory: chartMemory}
 	total := newCPUTimeBudget(chartTotal, "charts")
-	return chart.SubprocessRenderer{Start: func() (subprocess.Process, error) { return startCharts(l, chart.Build(), total) }, Limits: l.String()}
+	return chart.SubprocessRenderer{Start: func() (subprocess.Process, error) { return startCharts(l, chart.BuildID(), total) }, Limits: l.String()}
 }
 
 // startCharts starts the program for a build of this one.

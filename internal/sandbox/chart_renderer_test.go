@@ -32,7 +32,7 @@ func TestHostileCharts(t *testing.T) {
 	}
 	l := processLimits{seconds: 2, memory: 256 << 20}
 	r := chart.SubprocessRenderer{Start: func() (subprocess.Process, error) {
-		return startCharts(l, chart.Build(), newCPUTimeBudget(60, "charts"))
+		return startCharts(l, chart.BuildID(), newCPUTimeBudget(60, "charts"))
 	}, Limits: l.String()}
 	cases := []struct{ reason, template, want string }{
 		{"a template", `a: {{ .Release.Name }}`, ""},
@@ -121,7 +121,7 @@ func TestChartsConfined(t *testing.T) {
 		t.Skip("only Linux filters system calls")
 	}
 	total := newCPUTimeBudget(60, "charts")
-	process, err := startCharts(processLimits{seconds: chartSeconds, memory: chartMemory}, chart.Build(), total)
+	process, err := startCharts(processLimits{seconds: chartSeconds, memory: chartMemory}, chart.BuildID(), total)
 	if err != nil {
 		t.Fatal(err)
 	}

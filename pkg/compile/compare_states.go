@@ -18,8 +18,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
-// Pair is a unit of a cluster as two states of a repository have it. Objects are nil where a state does not have the unit.
-type Pair struct {
+// ComparedUnit is a unit of a cluster as two states of a repository have it. Objects are nil where a state does not have the unit.
+type ComparedUnit struct {
 	Cluster, Name string
 	Before, After []object.Object
 	// Removed are the objects of the state after that patches remove, and by which lines.
@@ -32,7 +32,7 @@ type States struct {
 	Before, After         []*plan.Cluster
 	BeforeList, AfterList *diag.List
 	// BeforeWaivers and AfterWaivers are what specs accept, whether there is something to accept or not.
-	BeforeWaivers, AfterWaivers []waive.Written
+	BeforeWaivers, AfterWaivers []waive.SpecWaiver
 	// Specs are those that are not the same.
 	Specs []SpecPair
 }
@@ -40,14 +40,14 @@ type States struct {
 // Unreadable reports whether a state does not compile, so that there are no pairs. One that rules or proofs refuse does.
 func (s States) Unreadable() bool { return s.BeforeList.Unreadable() || s.AfterList.Unreadable() }
 
-// Pairs compiles two states of a repository, and hands over their units side by side, cluster by cluster in a stable order, from one
+// CompareStates compiles two states of a repository, and hands over their units side by side, cluster by cluster in a stable order, from one
 // goroutine. It returns the first error of take.
 //
 // Tenants that cannot have changed on a cluster are left out: their spec is in a file that is the same in both states, and so is all that
 // tenants share there (what is read of the repository beside their specs, less what the overlays of other clusters read). The other units always come. Objects are as overlays leave them;
 // nothing is proven about them that takes a whole cluster: that is the work of Stream. What has run out since the state before came about
 // does not count against it.
-func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States, error) {
+func CompareStates(before, after fs.FS, options Options, take func(ComparedUnit) error) (States, error) {
 	options.decodeCache, options.overlayCache, options.planCache = &decode.Cache{}, &overlay.Cache{}, &plan.Cache{}
 	var other sync.WaitGroup
 	var first, second []*source.File
@@ -58,98 +58,98 @@ func Pairs(before, after fs.FS, options Options, take func(Pair) error) (States,
 	other.Go(func() { was.plan(options) })
 	is.plan(options)
 	other.Wait()
-	was = was.merged(before, options)
-	defer was.patches.end()
-	defer is.patches.end()
+	was = was.onDayOfMerge(before, options)
+	defer was.patches.endAll()
+	defer is.patches.endAll()
 	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list, BeforeWaivers: was.waivers.All(), AfterWaivers: is.waivers.All()}
 	if states.Unreadable() {
 		return states, nil
 	}
 	// What the states have in common was found.
 	options.decodeCache, options.overlayCache, options.planCache = nil, nil, nil
-	couples := unitPairsOf(was.jobs(options), is.jobs(options), sameShared(was, is))
-	states.Specs = specPairs(was, is, options.Cluster)
+	couples := unitPairsOf(was.unitJobs(options), is.unitJobs(options), sharedSpecsEqual(was, is))
+	states.Specs = differingSpecs(was, is, options.Cluster)
 	// The plans have all that objects need.
 	was.documents, is.documents = nil, nil
 	taken := 0
 	err := runOrdered(options.Workers, len(couples), func(i int) compiledPair { return couples[i].compile() }, func(c compiledPair) error {
-		was.note(c.clusters[0], &c.found[0])
-		is.note(c.clusters[1], &c.found[1])
+		was.addFindings(c.clusters[0], &c.found[0])
+		is.addFindings(c.clusters[1], &c.found[1])
 		if taken++; options.Progress != nil {
 			defer options.Progress(taken, len(couples))
 		}
 		return take(c.pair)
 	})
-	for _, s := range []*state{was, is} {
+	for _, s := range []*comparedState{was, is} {
 		s.waivers.Accept(nil, s.list.Since(0))
-		s.waivers.Judge(s.list, false)
+		s.waivers.ReportMistakes(s.list, false)
 	}
 	return states, err
 }
 
-// state is one of two states.
-type state struct {
-	planned
+// comparedState is one of two states.
+type comparedState struct {
+	plannedRepository
 	list *diag.List
 	// beside is the repository for what is read beside its specs.
 	beside *recordingFS
 }
 
 // newState loads a state. States are loaded one after the other: what they share is decoded once.
-func newState(root fs.FS, files []*source.File, options Options) *state {
-	s := &state{list: &diag.List{}, beside: &recordingFS{FS: root, names: map[string]bool{}}}
+func newState(root fs.FS, files []*source.File, options Options) *comparedState {
+	s := &comparedState{list: &diag.List{}, beside: &recordingFS{FS: root, names: map[string]bool{}}}
 	s.documents = loadFiles(root, files, options, s.list)
 	return s
 }
 
-func (s *state) plan(options Options) {
-	s.planned = planDocuments(s.beside, s.documents, options, s.list)
-	s.beside.all("overlays")
+func (s *comparedState) plan(options Options) {
+	s.plannedRepository = planDocuments(s.beside, s.documents, options, s.list)
+	s.beside.recordAll("overlays")
 	if s.list.Unreadable() {
-		s.waivers.Judge(s.list, false)
+		s.waivers.ReportMistakes(s.list, false)
 	}
 }
 
-// note takes what was found in a unit of a cluster, whose waivers may accept it: check accepts that, too.
-func (s *state) note(c *plan.Cluster, found *diag.List) {
+// addFindings takes what was found in a unit of a cluster, whose waivers may accept it: check accepts that, too.
+func (s *comparedState) addFindings(c *plan.Cluster, found *diag.List) {
 	began := s.list.Len()
-	s.list.Take(found.Since(0))
+	s.list.AddCopies(found.Since(0))
 	if s.list.Len() > began {
 		s.waivers.Accept(c, s.list.Since(began))
 	}
 }
 
-// merged is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
+// onDayOfMerge is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
 // runtime should be gone. Otherwise nobody could review the change that puts it right.
-func (s *state) merged(root fs.FS, options Options) *state {
-	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.Expired() {
+func (s *comparedState) onDayOfMerge(root fs.FS, options Options) *comparedState {
+	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.AnyExpired() {
 		return s
 	}
 	options.Today = ""
 	then := newState(root, source.Find(root), options)
 	if then.plan(options); then.list.Errors() > 0 {
-		then.patches.end()
+		then.patches.endAll()
 		return s
 	}
-	s.patches.end()
+	s.patches.endAll()
 	return then
 }
 
-// jobs renders components, so that their charts are recorded.
-func (s *state) jobs(options Options) []unitJob {
-	return units(s.beside, options.Charts, s.plans, s.patches, s.list)
+// unitJobs renders components, so that their charts are recorded.
+func (s *comparedState) unitJobs(options Options) []unitJob {
+	return unitJobsOf(s.beside, options.Charts, s.plans, s.patches, s.list)
 }
 
-// sameShared returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
+// sharedSpecsEqual returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
 // for the folders of other clusters: their kustomizations are theirs. Only a program may read in any folder.
-func sameShared(was, is *state) func(cluster string) bool {
+func sharedSpecsEqual(was, is *comparedState) func(cluster string) bool {
 	same := slices.Equal(sharedDocuments(was.documents), sharedDocuments(is.documents))
-	changed := was.beside.differences(is.beside)
+	changed := was.beside.differingNames(is.beside)
 	clusters := clustersOf(is.documents)
 	return func(cluster string) bool {
 		return same && !slices.ContainsFunc(changed, func(name string) bool {
-			owner := ownerOf(name, clusters)
-			return owner == "" || owner == cluster || was.patches[cluster].Computes() || is.patches[cluster].Computes()
+			owner := clusterOfFile(name, clusters)
+			return owner == "" || owner == cluster || was.patches[cluster].HasPrograms() || is.patches[cluster].HasPrograms()
 		})
 	}
 }
@@ -158,15 +158,15 @@ func sameShared(was, is *state) func(cluster string) bool {
 func clustersOf(documents []*decode.Document) map[string]string {
 	clusters := map[string]string{}
 	for _, d := range documents {
-		if spec, isCluster := d.Spec.(*v1alpha1.Cluster); isCluster && hasFolder(d.File) {
+		if spec, isCluster := d.Spec.(*v1alpha1.Cluster); isCluster && clusterHasFolder(d.File) {
 			clusters[path.Dir(d.File.Path)] = spec.Metadata.Name
 		}
 	}
 	return clusters
 }
 
-// ownerOf returns the cluster in whose folder a file is, or "".
-func ownerOf(name string, clusters map[string]string) string {
+// clusterOfFile returns the cluster in whose folder a file is, or "".
+func clusterOfFile(name string, clusters map[string]string) string {
 	for folder, cluster := range clusters {
 		if name == folder || strings.HasPrefix(name, folder+"/") {
 			return cluster
@@ -214,11 +214,13 @@ func unitPairsOf(before, after []unitJob, sharesAll func(cluster string) bool) [
 			couples = append(couples, unitPair{before: j})
 		}
 	}
-	slices.SortStableFunc(couples, func(a, b unitPair) int { return strings.Compare(a.either().cluster.Name.V, b.either().cluster.Name.V) })
+	slices.SortStableFunc(couples, func(a, b unitPair) int {
+		return strings.Compare(a.presentSide().cluster.Name.V, b.presentSide().cluster.Name.V)
+	})
 	return couples
 }
 
-func (c unitPair) either() unitJob {
+func (c unitPair) presentSide() unitJob {
 	if c.after.objects != nil {
 		return c.after
 	}
@@ -227,20 +229,20 @@ func (c unitPair) either() unitJob {
 
 // compiledPair is a pair, and what was found in its two sides. Clusters are nil where a state does not have the unit.
 type compiledPair struct {
-	pair     Pair
+	pair     ComparedUnit
 	found    [2]diag.List
 	clusters [2]*plan.Cluster
 }
 
 func (c unitPair) compile() compiledPair {
-	result := compiledPair{pair: Pair{Cluster: c.either().cluster.Name.V, Name: c.either().name}, clusters: [2]*plan.Cluster{c.before.cluster, c.after.cluster}}
+	result := compiledPair{pair: ComparedUnit{Cluster: c.presentSide().cluster.Name.V, Name: c.presentSide().name}, clusters: [2]*plan.Cluster{c.before.cluster, c.after.cluster}}
 	for i, side := range []struct {
 		job     unitJob
 		objects *[]object.Object
 	}{{c.before, &result.pair.Before}, {c.after, &result.pair.After}} {
 		if side.job.objects != nil {
 			var effects overlay.Effects
-			*side.objects, effects = side.job.patched(&result.found[i])
+			*side.objects, effects = side.job.patchedObjects(&result.found[i])
 			result.pair.Removed = effects.Removed()
 		}
 		if c.same {

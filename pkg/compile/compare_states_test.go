@@ -27,7 +27,7 @@ func replaced(file, old, now string) func(fstest.MapFS) {
 func unitsOf(t *testing.T, files fstest.MapFS) map[string][]object.Object {
 	t.Helper()
 	units := map[string][]object.Object{}
-	list, err := compile.Stream(files, compile.Options{Workers: 4, Jsonnet: jsonnet.Here{}}, func(u compile.Unit) error {
+	list, err := compile.Stream(files, compile.Options{Workers: 4, Jsonnet: jsonnet.InProcessEvaluator{}}, func(u compile.Unit) error {
 		if len(u.Objects) > 0 {
 			units[u.Cluster+"/"+u.Name] = u.Objects
 		}
@@ -97,7 +97,7 @@ func TestPairs(t *testing.T) {
 			c.change(after)
 			was, is := unitsOf(t, before), unitsOf(t, after)
 			tenants := map[string]bool{}
-			states, err := compile.Pairs(before, after, compile.Options{Workers: 4, Jsonnet: jsonnet.Here{}}, func(p compile.Pair) error {
+			states, err := compile.CompareStates(before, after, compile.Options{Workers: 4, Jsonnet: jsonnet.InProcessEvaluator{}}, func(p compile.ComparedUnit) error {
 				unit := p.Cluster + "/" + p.Name
 				if c.without != "" && strings.HasPrefix(unit, c.without) {
 					t.Errorf("%s came", unit)
@@ -137,7 +137,7 @@ func TestPairs(t *testing.T) {
 func TestPairsOfBroken(t *testing.T) {
 	before, after := specsOf(t), specsOf(t)
 	replaced("tenants/team-vision.yaml", "pods: 40", "pods: many")(after)
-	states, err := compile.Pairs(before, after, compile.Options{}, func(p compile.Pair) error {
+	states, err := compile.CompareStates(before, after, compile.Options{}, func(p compile.ComparedUnit) error {
 		t.Errorf("the unit %s was compared", p.Name)
 		return nil
 	})
@@ -145,7 +145,7 @@ func TestPairsOfBroken(t *testing.T) {
 		t.Errorf("got %v, before:\n%safter:\n%s", err, text(t, states.BeforeList), text(t, states.AfterList))
 	}
 	refused := errors.New("refused")
-	if _, err := compile.Pairs(before, before, compile.Options{}, func(compile.Pair) error { return refused }); !errors.Is(err, refused) {
+	if _, err := compile.CompareStates(before, before, compile.Options{}, func(compile.ComparedUnit) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("an error of who takes pairs: got %v", err)
 	}
 }

@@ -98,18 +98,18 @@ func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, err
 	p := planAll(root, options, list)
 	// The plans have all that objects need.
 	p.documents = nil
-	defer p.patches.end()
+	defer p.patches.endAll()
 	if list.Errors() > 0 {
-		p.waivers.Judge(list, false)
+		p.waivers.ReportMistakes(list, false)
 		return list, nil
 	}
 
 	// Lowering and emission, unit by unit; joining finds what units cannot know of each other.
-	jobs := units(root, options.Charts, p.plans, p.patches, list)
-	j := joiner{list: list, take: take, prepare: options.Prepare, waivers: p.waivers}
-	err := runOrdered(options.Workers, len(jobs), func(i int) compiled { return jobs[i].compile(options.Prepare) }, j.counting(len(jobs), options.Progress))
+	jobs := unitJobsOf(root, options.Charts, p.plans, p.patches, list)
+	j := unitJoiner{list: list, take: take, prepare: options.Prepare, waivers: p.waivers}
+	err := runOrdered(options.Workers, len(jobs), func(i int) compiledUnit { return jobs[i].compile(options.Prepare) }, j.joinWithProgress(len(jobs), options.Progress))
 	p.waivers.Accept(nil, list.Since(0))
-	p.waivers.Judge(list, err == nil && options.Cluster == "" && list.Errors() == 0)
+	p.waivers.ReportMistakes(list, err == nil && options.Cluster == "" && list.Errors() == 0)
 	return list, err
 }
 
@@ -118,15 +118,15 @@ func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, err
 func Plans(root fs.FS, options Options) ([]*plan.Cluster, *diag.List) {
 	list := &diag.List{}
 	p := planAll(root, options, list)
-	p.patches.end()
+	p.patches.endAll()
 	if list.Errors() > 0 {
 		return nil, list
 	}
 	return p.plans, list
 }
 
-// planned is what comes before objects.
-type planned struct {
+// plannedRepository is what comes before objects.
+type plannedRepository struct {
 	documents []*decode.Document
 	// plans are those of the clusters, judged.
 	plans []*plan.Cluster
@@ -136,12 +136,12 @@ type planned struct {
 }
 
 // planAll reads and plans the repository below root. Whoever asks for it ends its patches.
-func planAll(root fs.FS, options Options, list *diag.List) planned {
-	return planDocuments(root, load(root, options, list), options, list)
+func planAll(root fs.FS, options Options, list *diag.List) plannedRepository {
+	return planDocuments(root, loadDocuments(root, options, list), options, list)
 }
 
-// load reads and decodes all specs.
-func load(root fs.FS, options Options, list *diag.List) []*decode.Document {
+// loadDocuments reads and decodes all specs.
+func loadDocuments(root fs.FS, options Options, list *diag.List) []*decode.Document {
 	documents := loadFiles(root, source.Find(root), options, list)
 	unread.Find(root, list)
 	return documents
@@ -156,7 +156,7 @@ func loadFiles(root fs.FS, files []*source.File, options Options, list *diag.Lis
 }
 
 // planDocuments plans what was loaded; overlays are read below root.
-func planDocuments(root fs.FS, documents []*decode.Document, options Options, list *diag.List) planned {
+func planDocuments(root fs.FS, documents []*decode.Document, options Options, list *diag.List) plannedRepository {
 	plans, patches := plansOf(root, documents, options, list)
 	waivers := waive.WaiversOf(plans, options.Today)
 	for _, p := range plans {
@@ -164,13 +164,13 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 		found := &diag.List{}
 		check.Cluster(p, found)
 		waivers.Accept(p, found.Since(0))
-		list.Take(check.MoveToPatches(found.Since(0), patchedSpan(documents)))
+		list.AddCopies(check.MoveToPatches(found.Since(0), isPatchedFunc(documents)))
 	}
 	if options.Cluster == "" {
 		check.VariantsHaveBaseRuntime(plans, list)
 	}
 	waivers.Accept(nil, list.Since(0))
-	return planned{documents: documents, plans: plans, patches: patches, waivers: waivers}
+	return plannedRepository{documents: documents, plans: plans, patches: patches, waivers: waivers}
 }
 
 // plansOf follows references and plans clusters, and returns the patches that wait for their objects.
@@ -181,6 +181,6 @@ func plansOf(root fs.FS, documents []*decode.Document, options Options, list *di
 	patches := readOverlays(root, bundle, options, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
 	plans := options.planCache.Clusters(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() }, list)
-	planPatched(plans, bundle, documents, patches, options, list)
+	planWithPatches(plans, bundle, documents, patches, options, list)
 	return plans, patches
 }

@@ -121,7 +121,7 @@ const today = "2026-11-21"
 
 // diagnose compiles one cluster, or all for "", and returns what was found.
 func diagnose(files fstest.MapFS, cluster string) *diag.List {
-	_, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}, Jsonnet: jsonnet.Here{}, Cluster: cluster, Today: today})
+	_, list := compile.Compile(files, compile.Options{Charts: helm.Renderer{}, Jsonnet: jsonnet.InProcessEvaluator{}, Cluster: cluster, Today: today})
 	return list
 }
 

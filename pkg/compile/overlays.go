@@ -16,8 +16,8 @@ import (
 // overlays are the overlays of clusters, by their names.
 type overlays map[string]*overlay.Overlay
 
-// end gives back what they needed.
-func (o overlays) end() {
+// endAll gives back what they needed.
+func (o overlays) endAll() {
 	for _, own := range o {
 		own.End()
 	}
@@ -27,7 +27,7 @@ func (o overlays) end() {
 func readOverlays(root fs.FS, bundle *resolve.Bundle, options Options, list *diag.List) overlays {
 	found := overlays{}
 	for _, d := range bundle.Clusters.All() {
-		if (options.Cluster == "" || d.Name == options.Cluster) && hasFolder(d.File) {
+		if (options.Cluster == "" || d.Name == options.Cluster) && clusterHasFolder(d.File) {
 			if o := overlay.Read(root, path.Dir(d.File.Path), options.Jsonnet, list); o != nil {
 				found[d.Name] = o
 			}
@@ -36,12 +36,14 @@ func readOverlays(root fs.FS, bundle *resolve.Bundle, options Options, list *dia
 	return found
 }
 
-// hasFolder reports whether the folder of a cluster's file is the cluster's own. One that is defined elsewhere, with others, has none.
-func hasFolder(file *source.File) bool { return strings.HasPrefix(path.Base(file.Path), "cluster.") }
+// clusterHasFolder reports whether the folder of a cluster's file is the cluster's own. One that is defined elsewhere, with others, has none.
+func clusterHasFolder(file *source.File) bool {
+	return strings.HasPrefix(path.Base(file.Path), "cluster.")
+}
 
-// planPatched makes the plans of clusters whose overlays patch specs. A mistake that the patch does not touch is found again, and shown
+// planWithPatches makes the plans of clusters whose overlays patch specs. A mistake that the patch does not touch is found again, and shown
 // once. A cluster that its own patch breaks is planned as if there were none.
-func planPatched(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*decode.Document, patches overlays, options Options, list *diag.List) {
+func planWithPatches(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*decode.Document, patches overlays, options Options, list *diag.List) {
 	for i, p := range plans {
 		own := patches[p.Name.V]
 		if !own.PatchesSpecs() {
@@ -55,8 +57,8 @@ func planPatched(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*dec
 	}
 }
 
-// patchedSpan returns what reports whether a value of a plan comes from a patch: from a file that holds no spec.
-func patchedSpan(documents []*decode.Document) func(source.Span) bool {
+// isPatchedFunc returns what reports whether a value of a plan comes from a patch: from a file that holds no spec.
+func isPatchedFunc(documents []*decode.Document) func(source.Span) bool {
 	specs := make(map[string]bool, len(documents))
 	for _, d := range documents {
 		specs[d.File.Path] = true

@@ -52,8 +52,8 @@ func (r *recordingFS) ReadLink(name string) (string, error) {
 	return fs.ReadLink(r.FS, name)
 }
 
-// all records a folder to its depths.
-func (r *recordingFS) all(folder string) {
+// recordAll records a folder to its depths.
+func (r *recordingFS) recordAll(folder string) {
 	// What cannot be read is recorded, and is the same nowhere.
 	_ = fs.WalkDir(r.FS, folder, func(name string, _ fs.DirEntry, _ error) error {
 		r.record(name)
@@ -61,8 +61,8 @@ func (r *recordingFS) all(folder string) {
 	})
 }
 
-// differences are the names at which another state is not the same, of those where somebody looked at one of the two.
-func (r *recordingFS) differences(other *recordingFS) []string {
+// differingNames are the names at which another state is not the same, of those where somebody looked at one of the two.
+func (r *recordingFS) differingNames(other *recordingFS) []string {
 	var different []string
 	for _, names := range []map[string]bool{r.names, other.names} {
 		for name := range names {

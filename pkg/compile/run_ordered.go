@@ -13,23 +13,23 @@ func runOrdered[T any](workers, n int, work func(i int) T, take func(T) error) e
 		}
 		return nil
 	}
-	return ahead(workers, n, work, take)
+	return runAhead(workers, n, work, take)
 }
 
-// slot is where a value comes when it is ready.
-type slot[T any] struct {
+// resultSlot is where a value comes when it is ready.
+type resultSlot[T any] struct {
 	i     int
 	ready chan T
 }
 
-func ahead[T any](workers, n int, work func(i int) T, take func(T) error) error {
+func runAhead[T any](workers, n int, work func(i int) T, take func(T) error) error {
 	var refused atomic.Bool
-	todo, window := make(chan slot[T]), make(chan slot[T], 2*workers)
+	todo, window := make(chan resultSlot[T]), make(chan resultSlot[T], 2*workers)
 	go func() {
 		defer close(todo)
 		defer close(window)
 		for i := 0; i < n && !refused.Load(); i++ {
-			s := slot[T]{i: i, ready: make(chan T, 1)}
+			s := resultSlot[T]{i: i, ready: make(chan T, 1)}
 			window <- s
 			todo <- s
 		}

@@ -20,9 +20,9 @@ import (
 // have it. Comments, order of keys and spelling are not in it, nor are waivers.
 type SpecPair struct{ Before, After *object.Object }
 
-// specPairs joins the specs of two states that are not the same document, sorted by kind and name. Of one cluster only, those are left
+// differingSpecs joins the specs of two states that are not the same document, sorted by kind and name. Of one cluster only, those are left
 // out that are not its own.
-func specPairs(was, is *state, cluster string) []SpecPair {
+func differingSpecs(was, is *comparedState, cluster string) []SpecPair {
 	type name struct{ kind, name string }
 	joined := map[name]*SpecPair{}
 	take := func(documents, others []*decode.Document, clusters []*plan.Cluster, side func(*SpecPair) **object.Object) {
@@ -49,13 +49,13 @@ func specPairs(was, is *state, cluster string) []SpecPair {
 		pairs = append(pairs, *pair)
 	}
 	slices.SortFunc(pairs, func(a, b SpecPair) int {
-		x, y := a.either().ID, b.either().ID
+		x, y := a.presentSide().ID, b.presentSide().ID
 		return cmp.Or(strings.Compare(x.Kind, y.Kind), strings.Compare(x.Name, y.Name))
 	})
 	return pairs
 }
 
-func (p SpecPair) either() *object.Object {
+func (p SpecPair) presentSide() *object.Object {
 	if p.After != nil {
 		return p.After
 	}

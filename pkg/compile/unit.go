@@ -63,20 +63,20 @@ type unitJob struct {
 	last bool
 }
 
-// compiled is the result of a job. Facts are what the whole must know of it when its objects are gone.
-type compiled struct {
+// compiledUnit is the result of a job. Facts are what the whole must know of it when its objects are gone.
+type compiledUnit struct {
 	job   unitJob
 	unit  Unit
-	facts facts
+	facts unitFacts
 	list  *diag.List
 	// err is that of preparing the unit.
 	err error
 }
 
-// facts are what units must be compared by.
-type facts struct {
-	identities []identity
-	entries    []emit.Entry
+// unitFacts are what units must be compared by.
+type unitFacts struct {
+	identities []objectIdentity
+	entries    []emit.KustomizationEntry
 	capacity   capacity.Facts
 	isolation  isolation.Facts
 	access     access.Facts
@@ -86,25 +86,25 @@ type facts struct {
 	effects    overlay.Effects
 }
 
-// identity is an object that exists, and the spec that it comes from.
-type identity struct {
+// objectIdentity is an object that exists, and the spec that it comes from.
+type objectIdentity struct {
 	id     object.ID
 	origin source.Span
 }
 
-// units returns the jobs of all clusters. Components come after our own objects, so that a collision is the component's mistake;
+// unitJobsOf returns the jobs of all clusters. Components come after our own objects, so that a collision is the component's mistake;
 // they are rendered here, each distinct one once, and are few.
-func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches overlays, list *diag.List) []unitJob {
-	components := patch.Render(root, renderer, plans, list)
+func unitJobsOf(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches overlays, list *diag.List) []unitJob {
+	components := patch.RenderComponents(root, renderer, plans, list)
 	var servers accepted.Servers
 	var jobs []unitJob
 	for _, p := range plans {
 		first := len(jobs)
 		jobs = append(jobs,
-			unitJob{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.Platform(p) }},
-			unitJob{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.Runtimes(p, own) }})
+			unitJob{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.PlatformObjects(p) }},
+			unitJob{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.RuntimeObjects(p, own) }})
 		for _, t := range p.Tenants {
-			jobs = append(jobs, unitJob{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.Tenant(p, t, own) }})
+			jobs = append(jobs, unitJob{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.TenantObjects(p, t, own) }})
 		}
 		for i := range p.Components {
 			component := &p.Components[i]
@@ -129,8 +129,8 @@ func units(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches o
 	return jobs
 }
 
-// patched returns the objects as the overlay leaves them, and what it did.
-func (j unitJob) patched(list *diag.List) ([]object.Object, overlay.Effects) {
+// patchedObjects returns the objects as the overlay leaves them, and what it did.
+func (j unitJob) patchedObjects(list *diag.List) ([]object.Object, overlay.Effects) {
 	lowered := j.objects(list)
 	if j.overlay == nil {
 		return lowered, nil
@@ -143,9 +143,9 @@ func (j unitJob) patched(list *diag.List) ([]object.Object, overlay.Effects) {
 }
 
 // compile lowers and encodes a unit, and prepares it. It depends on nothing but the job.
-func (j unitJob) compile(prepare func(Unit) error) compiled {
+func (j unitJob) compile(prepare func(Unit) error) compiledUnit {
 	list := &diag.List{}
-	objects, effects := j.patched(list)
+	objects, effects := j.patchedObjects(list)
 	j.server.Prove(objects, list)
 	access.PowerWithoutRoles(objects, list)
 	receivers.Prove(objects, list)
@@ -153,14 +153,14 @@ func (j unitJob) compile(prepare func(Unit) error) compiled {
 		portable.Prove(objects, list)
 	}
 	files, entries := emit.Files(j.cluster.Name.V, objects)
-	identities := make([]identity, len(objects))
+	identities := make([]objectIdentity, len(objects))
 	for i := range objects {
-		identities[i] = identity{id: objects[i].ID, origin: objects[i].Origin}
+		identities[i] = objectIdentity{id: objects[i].ID, origin: objects[i].Origin}
 	}
-	c := compiled{
+	c := compiledUnit{
 		job:   j,
 		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files},
-		facts: facts{identities: identities, entries: entries, capacity: capacity.FactsOf(objects), isolation: isolation.FactsOf(objects), access: access.FactsOf(objects), workloads: enforced.FactsOf(objects, j.own), mesh: mesh.FactsOf(objects), references: references.FactsOf(objects, j.own), effects: effects},
+		facts: unitFacts{identities: identities, entries: entries, capacity: capacity.FactsOf(objects), isolation: isolation.FactsOf(objects), access: access.FactsOf(objects), workloads: enforced.FactsOf(objects, j.own), mesh: mesh.FactsOf(objects), references: references.FactsOf(objects, j.own), effects: effects},
 		list:  list,
 	}
 	if prepare != nil {

@@ -16,8 +16,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
-// joiner puts units together, cluster by cluster, and hands them over.
-type joiner struct {
+// unitJoiner puts units together, cluster by cluster, and hands them over.
+type unitJoiner struct {
 	list    *diag.List
 	take    func(Unit) error
 	waivers *waive.Waivers
@@ -29,7 +29,7 @@ type joiner struct {
 	// began is how many findings there were before it.
 	began    int
 	exists   map[object.ID]source.Span
-	entries  []emit.Entry
+	entries  []emit.KustomizationEntry
 	capacity []capacity.Facts
 	// isolation and access take the facts as they come.
 	isolation  *isolation.Cluster
@@ -40,13 +40,13 @@ type joiner struct {
 	references references.Facts
 }
 
-// counting is join that tells its progress.
-func (j *joiner) counting(of int, progress func(done, of int)) func(compiled) error {
+// joinWithProgress is join that tells its progress.
+func (j *unitJoiner) joinWithProgress(of int, progress func(done, of int)) func(compiledUnit) error {
 	if progress == nil {
 		return j.join
 	}
 	done := 0
-	return func(c compiled) error {
+	return func(c compiledUnit) error {
 		err := j.join(c)
 		done++
 		progress(done, of)
@@ -55,7 +55,7 @@ func (j *joiner) counting(of int, progress func(done, of int)) func(compiled) er
 }
 
 // join takes the next unit. Units of one cluster follow each other.
-func (j *joiner) join(c compiled) error {
+func (j *unitJoiner) join(c compiledUnit) error {
 	if c.err != nil {
 		return c.err
 	}
@@ -67,9 +67,9 @@ func (j *joiner) join(c compiled) error {
 		j.began = j.list.Len()
 		j.effects, j.mesh, j.references = nil, mesh.Facts{}, references.Facts{}
 	}
-	j.list.Take(c.list.Since(0))
+	j.list.AddCopies(c.list.Since(0))
 	for _, added := range c.facts.identities {
-		j.identify(c.job, added)
+		j.noteIdentity(c.job, added)
 	}
 	j.entries = append(j.entries, c.facts.entries...)
 	j.capacity = append(j.capacity, c.facts.capacity)
@@ -82,11 +82,11 @@ func (j *joiner) join(c compiled) error {
 	if err := j.take(c.unit); err != nil || !c.job.last {
 		return err
 	}
-	c.job.overlay.Judge(j.effects, j.list)
+	c.job.overlay.ReportIneffective(j.effects, j.list)
 	removed := j.effects.Removed()
-	j.isolation.Removed(removed)
-	j.access.Removed(removed)
-	capacity.Prove(c.job.cluster, append(j.capacity, capacity.Removed(removed)), j.list)
+	j.isolation.AddRemoved(removed)
+	j.access.AddRemoved(removed)
+	capacity.Prove(c.job.cluster, append(j.capacity, capacity.RemovedFacts(removed)), j.list)
 	j.workloads.Prove(c.job.cluster, j.list)
 	mesh.Prove(c.job.cluster, j.mesh, j.list)
 	references.Prove(c.job.cluster, j.references, j.exists, j.list)
@@ -101,8 +101,8 @@ func (j *joiner) join(c compiled) error {
 	return j.take(last)
 }
 
-// identify reports an object that exists already.
-func (j *joiner) identify(from unitJob, added identity) {
+// noteIdentity notes an object, and reports one that exists already.
+func (j *unitJoiner) noteIdentity(from unitJob, added objectIdentity) {
 	taken, found := j.exists[added.id]
 	switch {
 	case !found:

@@ -62,7 +62,7 @@ func unproven(b *testing.B, root fs.FS, out string) (objects int) {
 		b.Fatal(err)
 	}
 	for _, p := range plans {
-		var entries []emit.Entry
+		var entries []emit.KustomizationEntry
 		write := func(unit []object.Object) {
 			files, more := emit.Files(p.Name.V, unit)
 			objects, entries = objects+len(unit), append(entries, more...)
@@ -70,10 +70,10 @@ func unproven(b *testing.B, root fs.FS, out string) (objects int) {
 				b.Fatal(err)
 			}
 		}
-		write(lower.Platform(p))
-		write(lower.Runtimes(p, list))
+		write(lower.PlatformObjects(p))
+		write(lower.RuntimeObjects(p, list))
 		for _, t := range p.Tenants {
-			write(lower.Tenant(p, t, list))
+			write(lower.TenantObjects(p, t, list))
 		}
 		if err := writer.Add(emit.Kustomizations(p.Name.V, entries, lower.GitOpsFolder)); err != nil {
 			b.Fatal(err)

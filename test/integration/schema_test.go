@@ -41,12 +41,12 @@ var _ = Describe("schemas and compiled objects", ofTheCompiler, Ordered, func() 
 
 	It("come to the verdicts of the API server on broken output of the compiler", func(ctx SpecContext) {
 		objects := compiledObjects(ctx)
-		cases, err := corpus.Compiled(objects)
+		cases, err := corpus.CompiledCases(objects)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(cases)).To(BeNumerically(">=", 60))
 		compareVerdicts(ctx, cases)
 		for seed := range uint64(3) {
-			compareVerdicts(ctx, corpus.Random(objects, 1000, seed))
+			compareVerdicts(ctx, corpus.RandomCases(objects, 1000, seed))
 		}
 	})
 })
@@ -54,7 +54,7 @@ var _ = Describe("schemas and compiled objects", ofTheCompiler, Ordered, func() 
 // compareVerdicts fails if the compiler and the API server do not agree on an object.
 func compareVerdicts(ctx SpecContext, cases []corpus.Case) {
 	GinkgoHelper()
-	schemas, err := schema.For(36)
+	schemas, err := schema.SchemasFor(36)
 	Expect(err).NotTo(HaveOccurred())
 	var differences []string
 	both, gaps := 0, 0

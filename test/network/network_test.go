@@ -21,7 +21,7 @@ import (
 
 // TestTenants: of six tenants the judges say the same of every packet, and no two tenants meet, before jobs run and while they do.
 func TestTenants(t *testing.T) {
-	s := prooftest.Compiled(t, specs, nil)
+	s := prooftest.CompileSample(t, specs, nil)
 	judgeCluster(t, s.Plan, s.Objects)
 }
 
@@ -41,7 +41,7 @@ func TestRepository(t *testing.T) {
 // TestEveryPolicyCounts takes one policy after the other away: the judges still agree, and packets pass or stop that did not before. So
 // the packets are enough to see each policy.
 func TestEveryPolicyCounts(t *testing.T) {
-	s := prooftest.Compiled(t, specs, nil)
+	s := prooftest.CompileSample(t, specs, nil)
 	for _, namespace := range []string{"clinical", "vision", "speech"} {
 		c := newCourt(t, s.Plan, s.Objects, true)
 		before := c.verdicts(t, namespace)
@@ -52,7 +52,7 @@ func TestEveryPolicyCounts(t *testing.T) {
 				continue
 			}
 			less := *c
-			less.objects = prooftest.Without(c.objects, i)
+			less.objects = prooftest.WithoutObject(c.objects, i)
 			if slices.Equal(before, less.verdicts(t, namespace)) {
 				t.Errorf("without `%s` in %s nothing changes", o.ID.Name, namespace)
 			}

@@ -5,10 +5,10 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// borrowsWhatThereIs warns of a tenant that may borrow machines that there can never be: more than the whole cluster has, or any where nobody in
+// borrowedMachinesExist warns of a tenant that may borrow machines that there can never be: more than the whole cluster has, or any where nobody in
 // its tree of cohorts lends. A bound between that and what the others lend today is left alone: it would be wrong, and right again, whenever
 // neighbours and machines come or go.
-func borrowsWhatThereIs(c *plan.Cluster, list *diag.List) {
+func borrowedMachinesExist(c *plan.Cluster, list *diag.List) {
 	if c.Queueing == nil || c.Partial {
 		return
 	}
@@ -20,13 +20,13 @@ func borrowsWhatThereIs(c *plan.Cluster, list *diag.List) {
 		}
 		for i := range t.Queue.Shares {
 			share := &t.Queue.Shares[i]
-			borrowsInVain(c, t, share, lent[pool{roots[t.Queue.Cohort.V], share.Profile}]-lends(share), list)
+			checkShareBorrows(c, t, share, lent[machinePool{roots[t.Queue.Cohort.V], share.Profile}]-machinesLent(share), list)
 		}
 	}
 }
 
-// borrowsInVain judges one share, given how many machines others lend.
-func borrowsInVain(c *plan.Cluster, t *plan.Tenant, share *plan.Share, others int64, list *diag.List) {
+// checkShareBorrows judges one share, given how many machines others lend.
+func checkShareBorrows(c *plan.Cluster, t *plan.Tenant, share *plan.Share, others int64, list *diag.List) {
 	machines := c.MachinesOf(share.Profile.Name)
 	if share.Borrow.V == nil || *share.Borrow.V == 0 || machines == nil {
 		return
@@ -42,18 +42,18 @@ func borrowsInVain(c *plan.Cluster, t *plan.Tenant, share *plan.Share, others in
 	}
 }
 
-// pool is the machines of a profile that flow within a tree of cohorts.
-type pool struct {
+// machinePool is the machines of a profile that flow within a tree of cohorts.
+type machinePool struct {
 	root    string
 	profile *plan.Profile
 }
 
 // lentMachines is how many machines the tenants and cohorts of each tree lend at most. What cohorts between them hold back makes it less.
-func lentMachines(c *plan.Cluster, roots map[string]string) map[pool]int64 {
-	lent := map[pool]int64{}
+func lentMachines(c *plan.Cluster, roots map[string]string) map[machinePool]int64 {
+	lent := map[machinePool]int64{}
 	add := func(cohort string, shares []plan.Share) {
 		for i := range shares {
-			lent[pool{roots[cohort], shares[i].Profile}] += lends(&shares[i])
+			lent[machinePool{roots[cohort], shares[i].Profile}] += machinesLent(&shares[i])
 		}
 	}
 	for _, t := range c.Tenants {
@@ -67,8 +67,8 @@ func lentMachines(c *plan.Cluster, roots map[string]string) map[pool]int64 {
 	return lent
 }
 
-// lends is how many machines of a share others may take.
-func lends(share *plan.Share) int64 {
+// machinesLent is how many machines of a share others may take.
+func machinesLent(share *plan.Share) int64 {
 	if share.Lend.V != nil {
 		return int64(min(*share.Lend.V, share.Nodes.V))
 	}

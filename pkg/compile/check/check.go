@@ -14,19 +14,19 @@ type Rule func(*plan.Cluster, *diag.List)
 
 // Rules is the specification of a good cluster, one line per rule.
 func Rules() []Rule {
-	return slices.Concat(ofClusters(), ofCatalogs(), ofTenants())
+	return slices.Concat(clusterRules(), catalogRules(), tenantRules())
 }
 
-func ofClusters() []Rule {
+func clusterRules() []Rule {
 	return []Rule{
 		podUserCanWork,
 		imageVolumesExist,
-		releasesDiffer,
-		controllerAgrees,
+		releaseNamesDiffer,
+		controllerValuesAgree,
 		clusterHasTrainJobController,
-		prioritiesDiffer,
+		priorityNamesDiffer,
 		imageSourcesUsed,
-		rangesApart,
+		clusterRangesApart,
 		repositoryCanBeRead,
 		engineSettingsMatter,
 		engineKnowsFields,
@@ -39,7 +39,7 @@ func ofClusters() []Rule {
 	}
 }
 
-func ofCatalogs() []Rule {
+func catalogRules() []Rule {
 	return []Rule{
 		fabricHasDevice,
 		roceHasAddress,
@@ -48,11 +48,11 @@ func ofCatalogs() []Rule {
 		tolerationsAreTaken,
 		selectorsFindMachines,
 		topologyLevelsDiffer,
-		supportedMPI,
-		versionsKnown,
-		versionsWork,
+		mpiSupported,
+		mpiVersionsKnown,
+		mpiVersionsWork,
 		nodesInOrder,
-		defaultFitsMachines,
+		defaultJobFitsMachines,
 		slotsHaveAccelerators,
 		slotsHaveCores,
 		threadsHaveCores,
@@ -63,50 +63,50 @@ func ofCatalogs() []Rule {
 		gangFitsMachine,
 		gangHasScheduler,
 		gangTimeoutInRange,
-		gangTimeoutCounts,
+		gangTimeoutHasEffect,
 		priorityExists,
 		volumesHaveSource,
-		volumesDoNotMeet,
+		volumesDoNotCollide,
 		lifecycleIsComplete,
 		retirementNotDue,
 		successorFits,
-		versionsNotOld,
+		mpiVersionsNotOld,
 		trainerReadsAlike,
 		variablesNotReserved,
 		variablesDiffer,
-		variablesAreRead,
+		variablesAreOfRuntimeMPI,
 		variablesSpelledRight,
 		variablesSayWhatIsKnown,
 		interfacesCarryTCP,
 		variablesAreFilledIn,
-		pathsHaveReasons,
+		searchPathsHaveReasons,
 		imagesHaveDigests,
-		imagesStay,
+		imageTagsDoNotMove,
 	}
 }
 
-func ofTenants() []Rule {
+func tenantRules() []Rule {
 	return []Rule{
 		groupNamesInOneScript,
-		groupsDiffer,
+		groupsNotMisspelled,
 		groupsOfOthers,
-		namespacesNamedAreThere,
+		namespacesNotMisspelled,
 		namespacesNotReserved,
 		tenantHasRuntime,
 		namedRuntimesUsable,
 		externalRuntimesRun,
 		externalRuntimesAreOthers,
-		basesUsable,
+		variantBasesUsable,
 		variantsAreNarrower,
 		variantsHaveOwnNames,
 		oneDefaultRuntime,
 		claimsExist,
 		claimsOfOneMachine,
-		readOnlyIsRead,
+		readOnlyClaimsNotWritten,
 		pinnedMemoryIsRestricted,
 		ingressFromOwnPlatform,
 		egressWithoutMetadata,
-		rangesAreKnown,
+		clusterRangesDeclared,
 		networkEncrypts,
 		storesReachable,
 		storesAreUsed,
@@ -114,7 +114,7 @@ func ofTenants() []Rule {
 		receiversDiffer,
 		receiversAreTold,
 		egressOfKnownFamily,
-		egressOnce,
+		egressNotTwice,
 		variablesHoldNoSecrets,
 		limitsInOrder,
 		limitsAdmitRuntimes,
@@ -124,7 +124,7 @@ func ofTenants() []Rule {
 		cohortsMakeSense,
 		sharesHaveMachines,
 		sharesInOrder,
-		borrowsWhatThereIs,
+		borrowedMachinesExist,
 		profilesDiffer,
 		tenantsQueue,
 		tenantsInKnownCohorts,

@@ -15,19 +15,19 @@ func claimsCanBeMade(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for i := range t.Claims {
 			claim := &t.Claims[i]
-			knownStorageClass(c, claim, list)
+			claimStorageClassExists(c, claim, list)
 			for _, namespace := range claim.Namespaces {
-				ownNamespace(t, claim, namespace, list)
+				claimNamespaceIsOwn(t, claim, namespace, list)
 			}
 			for j := range t.Claims[:i] {
-				claimOnce(claim, &t.Claims[j], list)
+				reportClaimTwice(claim, &t.Claims[j], list)
 			}
 		}
 		quotaHoldsClaims(t, list)
 	}
 }
 
-func knownStorageClass(c *plan.Cluster, claim *plan.Claim, list *diag.List) {
+func claimStorageClassExists(c *plan.Cluster, claim *plan.Claim, list *diag.List) {
 	name := claim.StorageClass
 	known := make([]string, 0, len(c.StorageClasses))
 	for _, class := range c.StorageClasses {
@@ -43,14 +43,14 @@ func knownStorageClass(c *plan.Cluster, claim *plan.Claim, list *diag.List) {
 	}
 }
 
-func ownNamespace(t *plan.Tenant, claim *plan.Claim, namespace plan.Value[string], list *diag.List) {
+func claimNamespaceIsOwn(t *plan.Tenant, claim *plan.Claim, namespace plan.Value[string], list *diag.List) {
 	if !slices.ContainsFunc(t.Namespaces, func(n plan.Value[string]) bool { return n.V == namespace.V }) {
 		list.Errorf(diag.ForeignClaim, namespace.At, "the claim `%s` is for the namespace `%s`, which is not one of the tenant `%s`", claim.Name.V, namespace.V, t.Name.V).
 			Also(t.Namespaces[0].At, "the tenant's namespaces").Helpf("name one of the tenant's `namespaces`")
 	}
 }
 
-func claimOnce(claim, before *plan.Claim, list *diag.List) {
+func reportClaimTwice(claim, before *plan.Claim, list *diag.List) {
 	if claim.Name.V != before.Name.V {
 		return
 	}

@@ -17,7 +17,7 @@ func cohortsMakeSense(c *plan.Cluster, list *diag.List) {
 				Also(c.Queueing.Cohorts[i-1].Name.At, "also here").Helpf("put their shares into one")
 			continue
 		}
-		knownCohort(c, cohort.Parent, list)
+		cohortExists(c, cohort.Parent, list)
 		if at := cohortCycle(c.Queueing, cohort); at != nil {
 			list.Errorf(diag.CohortCycle, cohort.Parent.At, "the cohort `%s` is its own ancestor: Kueue stops all queues of the circle", cohort.Name.V).
 				Also(at.Parent.At, "the circle goes on here").Helpf("take one `parent` out")
@@ -70,12 +70,12 @@ func cohortCycle(q *plan.Queueing, from *plan.Cohort) *plan.Cohort {
 func tenantsInKnownCohorts(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		if t.Queue != nil {
-			knownCohort(c, t.Queue.Cohort, list)
+			cohortExists(c, t.Queue.Cohort, list)
 		}
 	}
 }
 
-func knownCohort(c *plan.Cluster, name plan.Value[string], list *diag.List) {
+func cohortExists(c *plan.Cluster, name plan.Value[string], list *diag.List) {
 	if name.V == "" || c.Queueing.Cohort(name.V) != nil {
 		return
 	}

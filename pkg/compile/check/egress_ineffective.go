@@ -11,16 +11,16 @@ import (
 
 // askedFor are ranges of which other rules say what is wrong with them: they may hold addresses of the cluster, or are IPv4 for a network that
 // translates, so that pods of IPv4 clusters may have IPv6 after all.
-var askedFor = slices.Concat(private, metadataServices, ipv4in6.Forms(netip.MustParsePrefix("0.0.0.0/0")))
+var askedFor = slices.Concat(private, metadataServices, ipv4in6.IPv6Forms(netip.MustParsePrefix("0.0.0.0/0")))
 
 // egressOfKnownFamily warns of ranges of IPv6 where all addresses of the cluster are of IPv4, and the other way round: its pods have no
-// address to go there from. Where the range may hold addresses of the cluster, rangesAreKnown asks for these.
+// address to go there from. Where the range may hold addresses of the cluster, clusterRangesDeclared asks for these.
 func egressOfKnownFamily(c *plan.Cluster, list *diag.List) {
 	if len(c.Ranges) == 0 {
 		return
 	}
 	for _, f := range families {
-		if f.known(c) {
+		if f.isDeclared(c) {
 			continue
 		}
 		for _, t := range c.Tenants {
@@ -35,12 +35,12 @@ func egressOfKnownFamily(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// egressOnce warns of a range that is there again and opens nothing more. One that is within a wider one may be there for its name.
-func egressOnce(c *plan.Cluster, list *diag.List) {
+// egressNotTwice warns of a range that is there again and opens nothing more. One that is within a wider one may be there for its name.
+func egressNotTwice(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for i := range t.Egress {
 			for j := range t.Egress {
-				if own, other := &t.Egress[i], &t.Egress[j]; i != j && opensAll(other, own) && (i > j || !opensAll(own, other)) {
+				if own, other := &t.Egress[i], &t.Egress[j]; i != j && opensAllPortsOf(other, own) && (i > j || !opensAllPortsOf(own, other)) {
 					list.Warnf(diag.SettingInVain, own.CIDR.At, "`%s` opens nothing that `%s` does not open", own.CIDR.V, other.CIDR.V).
 						Also(other.CIDR.At, "opened here").Helpf("remove one of them, or correct its range or its ports")
 					break
@@ -50,8 +50,8 @@ func egressOnce(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// opensAll reports whether an egress opens all that another one of the same range opens.
-func opensAll(wide, narrow *plan.Egress) bool {
+// opensAllPortsOf reports whether an egress opens all that another one of the same range opens.
+func opensAllPortsOf(wide, narrow *plan.Egress) bool {
 	outer, err := netip.ParsePrefix(wide.CIDR.V)
 	inner, other := netip.ParsePrefix(narrow.CIDR.V)
 	if err != nil || other != nil || outer.Masked() != inner.Masked() {

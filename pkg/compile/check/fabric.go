@@ -14,7 +14,7 @@ import (
 // fabricHasDevice asks for the device of every fabric that is not plain Ethernet, and for one that is not the accelerator's: the
 // scheduler counts each once.
 func fabricHasDevice(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		f := &p.Fabric
 		switch {
 		case f.Kind.V.RDMA() && f.Resource.V == "":
@@ -35,7 +35,7 @@ var exampleDevice = map[mpi.Fabric]string{
 // roceHasAddress asks for the index of the address of a RoCE port: the one that libraries take by themselves is often not routed, and
 // then ranks wait for each other forever.
 func roceHasAddress(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		if f := &p.Fabric; f.Kind.V == mpi.RoCE && f.GIDIndex.V == nil {
 			list.Errorf(diag.RoCEWithoutAddress, f.Kind.At, "the fabric `RoCE` needs `gidIndex`, the address of the port").
 				Helpf("look at `show_gids` on a machine: it is 3 for RoCE v2 over IPv4 on most")
@@ -45,18 +45,18 @@ func roceHasAddress(c *plan.Cluster, list *diag.List) {
 
 // fabricSettingsMatter warns of settings that mean nothing on the kind of fabric: who wrote them expects something else.
 func fabricSettingsMatter(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		f := &p.Fabric
 		ethernet, verbs := f.Kind.V == mpi.Ethernet, f.Kind.V == mpi.InfiniBand || f.Kind.V == mpi.RoCE
-		unused(len(f.HCAs) > 0 && !verbs, "hcas", first(f.HCAs), f, list)
-		unused(f.GIDIndex.V != nil && f.Kind.V != mpi.RoCE, "gidIndex", f.GIDIndex.At, f, list)
-		unused(len(f.Networks) > 0 && !verbs && !carriesTCP(f), "networks", first(f.Networks), f, list)
-		unused(f.GPUDirect.V && ethernet, "gpuDirect", f.GPUDirect.At, f, list)
-		unused(f.LockMemory.Kind == origin.Written && ethernet, "lockedMemory", f.LockMemory.At, f, list)
+		warnUnusedSetting(len(f.HCAs) > 0 && !verbs, "hcas", firstSpan(f.HCAs), f, list)
+		warnUnusedSetting(f.GIDIndex.V != nil && f.Kind.V != mpi.RoCE, "gidIndex", f.GIDIndex.At, f, list)
+		warnUnusedSetting(len(f.Networks) > 0 && !verbs && !carriesTCP(f), "networks", firstSpan(f.Networks), f, list)
+		warnUnusedSetting(f.GPUDirect.V && ethernet, "gpuDirect", f.GPUDirect.At, f, list)
+		warnUnusedSetting(f.LockMemory.Kind == origin.Written && ethernet, "lockedMemory", f.LockMemory.At, f, list)
 	}
 }
 
-func unused(is bool, key string, at source.Span, f *plan.Fabric, list *diag.List) {
+func warnUnusedSetting(is bool, key string, at source.Span, f *plan.Fabric, list *diag.List) {
 	if is {
 		list.Warnf(diag.FabricSettingUnused, at, "`%s` means nothing on the fabric `%s`", key, f.Kind.V).
 			Also(f.Kind.At, "the fabric").Helpf("remove it, or correct the fabric")
@@ -73,8 +73,8 @@ func carriesTCP(f *plan.Fabric) bool {
 	return false
 }
 
-// profiles returns the profiles that a cluster uses, each once.
-func profiles(c *plan.Cluster) []*plan.Profile {
+// usedProfiles returns the profiles that a cluster uses, each once.
+func usedProfiles(c *plan.Cluster) []*plan.Profile {
 	var all []*plan.Profile
 	add := func(p *plan.Profile) {
 		if !slices.Contains(all, p) {
@@ -90,7 +90,7 @@ func profiles(c *plan.Cluster) []*plan.Profile {
 	return all
 }
 
-func first(values []plan.Value[string]) source.Span {
+func firstSpan(values []plan.Value[string]) source.Span {
 	if len(values) == 0 {
 		return source.Span{}
 	}

@@ -13,7 +13,7 @@ import (
 
 // topologyLevelsDiffer asks for levels with names and labels of their own.
 func topologyLevelsDiffer(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		for i := range p.Topology {
 			if level := &p.Topology[i]; level.NodeLabel.V == corev1.LabelHostname && i < len(p.Topology)-1 {
 				list.Errorf(diag.TopologyLevelTwice, level.NodeLabel.At, "`%s` is the machine, and `%s` below it cannot hold several", corev1.LabelHostname, p.Topology[i+1].Name.V).
@@ -48,7 +48,7 @@ func gangLevelExists(c *plan.Cluster, list *diag.List) {
 		report := list.Errorf(diag.UnknownLevel, within.At, "the profile `%s` has no topology level `%s`", r.Profile.Name, within.V).
 			Also(r.Profile.At, "defined here")
 		if report.Suggest(within.V, names); len(report.Help) == 0 {
-			report.Helpf("%s", listChoices("levels are", names, "add `topology` to the profile, or remove `within`"))
+			report.Helpf("%s", choicesText("levels are", names, "add `topology` to the profile, or remove `within`"))
 		}
 	}
 }
@@ -76,8 +76,8 @@ func gangHasScheduler(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
 		g := &r.Gang
 		if c.Queueing == nil {
-			needsQueueing(g.Scheduler.V == plan.GangKueue, "Kueue", g.Scheduler.Origin, c, list)
-			needsQueueing(g.Within.V != "", "`within`", g.Within.Origin, c, list)
+			reportQueueingMissing(g.Scheduler.V == plan.GangKueue, "Kueue", g.Scheduler.Origin, c, list)
+			reportQueueingMissing(g.Within.V != "", "`within`", g.Within.Origin, c, list)
 		}
 		other := g.Scheduler.V == plan.GangCoscheduling || g.Scheduler.V == plan.GangVolcano
 		offered := slices.ContainsFunc(c.Schedulers, func(s plan.Value[string]) bool { return s.V == g.Scheduler.V })
@@ -89,7 +89,7 @@ func gangHasScheduler(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-func needsQueueing(is bool, what string, from origin.Origin, c *plan.Cluster, list *diag.List) {
+func reportQueueingMissing(is bool, what string, from origin.Origin, c *plan.Cluster, list *diag.List) {
 	if is {
 		list.Errorf(diag.QueueingMissing, from.At, "%s needs a cluster that queues jobs, and `%s` does not", what, c.Name.V).
 			Also(c.Name.At, "defined here").Helpf("add `queueing` to the cluster, or take the profile of the runtime off its `capacity`")
@@ -102,8 +102,8 @@ const (
 	maxGangTimeout   = time.Hour
 )
 
-// gangTimeoutCounts warns of a time within which a gang must be complete where nothing makes one.
-func gangTimeoutCounts(c *plan.Cluster, list *diag.List) {
+// gangTimeoutHasEffect warns of a time within which a gang must be complete where nothing makes one.
+func gangTimeoutHasEffect(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
 		if t := r.Gang.Timeout; t.Kind == origin.Written && t.V >= leastGangTimeout && t.V <= maxGangTimeout && r.Gang.Scheduler.V == plan.GangNone {
 			list.Warnf(diag.SettingInVain, t.At, "`timeout` means nothing without a gang scheduler: the pods of a job of `%s` start as they fit", r.Name.V).

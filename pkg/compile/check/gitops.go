@@ -22,11 +22,11 @@ func repositoryCanBeRead(c *plan.Cluster, list *diag.List) {
 // engineKnowsFields refuses an engine that does not know what is compiled for it.
 func engineKnowsFields(c *plan.Cluster, list *diag.List) {
 	g := c.GitOps
-	if g == nil || !plan.EarlierVersion(g.Version.V, g.Oldest()) {
+	if g == nil || !plan.EarlierVersion(g.Version.V, g.OldestVersion()) {
 		return
 	}
 	engine := engineName(g)
-	list.Errorf(diag.EngineTooOld, g.Version.At, "%s %s is older than what is supported: %s or later", engine, g.Version.V, g.Oldest()).
+	list.Errorf(diag.EngineTooOld, g.Version.At, "%s %s is older than what is supported: %s or later", engine, g.Version.V, g.OldestVersion()).
 		Helpf("upgrade %s, or let somebody apply the compiled tree without `gitops`", engine)
 }
 
@@ -69,14 +69,14 @@ func engineSettingsMatter(c *plan.Cluster, list *diag.List) {
 // Prometheus that is admitted to the platform.
 func engineNamespacesNotTaken(c *plan.Cluster, list *diag.List) {
 	if c.GitOps != nil {
-		notTaken(c, c.GitOps.Namespace, "that of the GitOps engine", list)
+		namespaceNotTaken(c, c.GitOps.Namespace, "that of the GitOps engine", list)
 	}
 	if c.Monitoring != nil {
-		notTaken(c, c.Monitoring.Namespace, "that of the cluster's Prometheus", list)
+		namespaceNotTaken(c, c.Monitoring.Namespace, "that of the cluster's Prometheus", list)
 	}
 }
 
-func notTaken(c *plan.Cluster, taken plan.Value[string], whose string, list *diag.List) {
+func namespaceNotTaken(c *plan.Cluster, taken plan.Value[string], whose string, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, namespace := range t.Namespaces {
 			if namespace.V == taken.V {

@@ -16,13 +16,13 @@ func groupNamesInOneScript(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, groups := range [][]plan.Value[string]{t.Admins, t.Editors, t.Viewers} {
 			for i := range groups {
-				inOneScript(&groups[i], list)
+				groupNameInOneScript(&groups[i], list)
 			}
 		}
 	}
 }
 
-func inOneScript(group *plan.Value[string], list *diag.List) {
+func groupNameInOneScript(group *plan.Value[string], list *diag.List) {
 	if odd, script, mixed := oddLetter(group.V); mixed {
 		list.Warnf(diag.GroupMixesScripts, group.At, "`%s` mixes scripts: `%c` (%U) is %s", group.V, odd, odd, script).
 			Notef("to a reviewer the name looks like that of another group").
@@ -46,7 +46,7 @@ func oddLetter(name string) (odd rune, script string, mixed bool) {
 		if script = scriptOf(r); script == "" || slices.Contains(seen, script) {
 			continue
 		}
-		if seen = append(seen, script); len(seen) > 1 && !readTogether(seen) {
+		if seen = append(seen, script); len(seen) > 1 && !haveCommonLanguage(seen) {
 			return r, script, true
 		}
 	}
@@ -66,7 +66,7 @@ func scriptOf(r rune) string {
 	return ""
 }
 
-func readTogether(scripts []string) bool {
+func haveCommonLanguage(scripts []string) bool {
 	return slices.ContainsFunc(scriptsOfOneLanguage, func(set []string) bool {
 		return !slices.ContainsFunc(scripts, func(s string) bool { return !slices.Contains(set, s) })
 	})

@@ -27,7 +27,7 @@ func groupsOfOthers(c *plan.Cluster, list *diag.List) {
 			for i := range groups {
 				group := &groups[i]
 				owner := owners[group.V]
-				if owner.by == nil || owner.by == t || sameTeam(t.Name.V, owner.by.Name.V) {
+				if owner.by == nil || owner.by == t || sameTeamByName(t.Name.V, owner.by.Name.V) {
 					continue
 				}
 				list.Warnf(diag.GroupOfOthers, group.At, "`%s`, a group of the tenant `%s`, may run jobs as `%s`", group.V, owner.by.Name.V, t.Name.V).
@@ -38,5 +38,7 @@ func groupsOfOthers(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// sameTeam reports whether one tenant is called by the name of another one and more: speech-dev beside speech.
-func sameTeam(a, b string) bool { return strings.HasPrefix(a, b+"-") || strings.HasPrefix(b, a+"-") }
+// sameTeamByName reports whether one tenant is called by the name of another one and more: speech-dev beside speech.
+func sameTeamByName(a, b string) bool {
+	return strings.HasPrefix(a, b+"-") || strings.HasPrefix(b, a+"-")
+}

@@ -12,7 +12,7 @@ func imageSourcesUsed(c *plan.Cluster, list *diag.List) {
 		return
 	}
 	mirrors, digests := map[string]bool{}, map[string]bool{}
-	for _, image := range images(c) {
+	for _, image := range compiledImages(c) {
 		if pin := c.Images.Digest(image.Spec.V); pin != nil {
 			digests[pin.Name] = true
 		}

@@ -10,7 +10,7 @@ import (
 
 // hugePagesAreWhole asks for whole pages, as kubelet does: a pod with half a page is refused.
 func hugePagesAreWhole(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		h := p.HugePages
 		if h == nil {
 			continue
@@ -28,7 +28,7 @@ var givenSharedMemory = resource.MustParse("64Mi")
 
 // sharedMemoryMatters warns of a size that containers have anyway: who wrote it most often means another unit.
 func sharedMemoryMatters(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		if size := p.SharedMemory; size.V != nil && size.V.Cmp(givenSharedMemory) <= 0 {
 			list.Warnf(diag.SettingInVain, size.At, "`%s` of shared memory is no more than the %s that every container has", size.V.String(), givenSharedMemory.String()).
 				Helpf("write an amount above it, such as 64Gi, or remove it")

@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// supportedMPI asks for an implementation and version whose environment we know.
-func supportedMPI(c *plan.Cluster, list *diag.List) {
+// mpiSupported asks for an implementation and version whose environment we know.
+func mpiSupported(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
 		if _, err := mpi.DialectOf(r.Implementation.V, r.Version.V); err != nil {
 			list.Errorf(diag.MPIVersion, r.Version.At, "%v", err)
@@ -21,8 +21,8 @@ func supportedMPI(c *plan.Cluster, list *diag.List) {
 // newest are the last major versions for which environments and hostfiles are written.
 var newest = map[mpi.Implementation]int{mpi.OpenMPI: 5, mpi.MPICH: 5, mpi.IntelMPI: 2021}
 
-// versionsKnown warns of versions that are later than all that are known. They are compiled like the newest one.
-func versionsKnown(c *plan.Cluster, list *diag.List) {
+// mpiVersionsKnown warns of versions that are later than all that are known. They are compiled like the newest one.
+func mpiVersionsKnown(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
 		implementation, last := r.Implementation.V, newest[r.Implementation.V]
 		first, _, _ := strings.Cut(r.Version.V, ".")
@@ -43,11 +43,11 @@ var defects = []struct {
 	{mpi.MPICH, [2]int{4, 2}, "ranks often wait forever in MPI_Finalize over TCP (pmodels/mpich#6596)"},
 }
 
-// versionsWork warns of versions with a known defect.
-func versionsWork(c *plan.Cluster, list *diag.List) {
+// mpiVersionsWork warns of versions with a known defect.
+func mpiVersionsWork(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
 		for _, d := range defects {
-			if r.Implementation.V == d.implementation && earlier(r.Version.V, d.before) {
+			if r.Implementation.V == d.implementation && isVersionBefore(r.Version.V, d.before) {
 				list.Warnf(diag.DefectiveMPI, r.Version.At, "with %s before %d.%d %s", d.implementation, d.before[0], d.before[1], d.what).
 					Helpf("use an image with %s %d.%d or later", d.implementation, d.before[0], d.before[1])
 			}
@@ -55,8 +55,8 @@ func versionsWork(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// earlier reports whether a version is certainly before another: one that names a major version alone may be any of it.
-func earlier(version string, than [2]int) bool {
+// isVersionBefore reports whether a version is certainly before another: one that names a major version alone may be any of it.
+func isVersionBefore(version string, than [2]int) bool {
 	parts := strings.Split(version, ".")
 	for i, bound := range than {
 		if i >= len(parts) {

@@ -9,12 +9,12 @@ import (
 func namedRuntimesUsable(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, use := range t.Named {
-			checkUse(c, t, use, list)
+			checkRuntimeUse(c, t, use, list)
 		}
 	}
 }
 
-func checkUse(c *plan.Cluster, t *plan.Tenant, use plan.Use, list *diag.List) {
+func checkRuntimeUse(c *plan.Cluster, t *plan.Tenant, use plan.NamedRuntime, list *diag.List) {
 	switch r := use.Runtime; {
 	case r.Retired:
 		list.Errorf(diag.RuntimeNotUsable, use.Name.At, "the runtime `%s` is retired", r.Name.V).

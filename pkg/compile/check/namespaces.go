@@ -13,26 +13,26 @@ import (
 // that it uses, with Pod Security of its own choice. Tenants stay out of the platform's and of the cluster's DNS as well.
 func namespacesNotReserved(c *plan.Cluster, list *diag.List) {
 	platform := c.PlatformNamespaces()
-	notReserved(c.ControllerNamespace, list)
+	namespaceNotReserved(c.ControllerNamespace, list)
 	for _, component := range c.Components {
 		if component.Namespace.V != c.ControllerNamespace.V {
-			notReserved(component.Namespace, list)
+			namespaceNotReserved(component.Namespace, list)
 		}
 	}
 	for _, t := range c.Tenants {
 		for _, namespace := range t.Namespaces {
 			switch {
-			case reservedNamespace(namespace.V):
-				notReserved(namespace, list)
+			case isReservedNamespace(namespace.V):
+				namespaceNotReserved(namespace, list)
 			case slices.ContainsFunc(platform, func(own plan.Value[string]) bool { return own.V == namespace.V }):
 				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` belongs to the platform", namespace.V).
 					Helpf("choose another name")
-			case operators[namespace.V] != "" && !ofEngine(c, namespace.V):
+			case operators[namespace.V] != "" && !isEngineNamespace(c, namespace.V):
 				list.Errorf(diag.NamespaceTaken, namespace.At, "the namespace `%s` is that of %s", namespace.V, operators[namespace.V]).
 					Notef("who may open a shell there has the rights of its controllers, in the whole cluster").
 					Helpf("choose another name")
-			case reservedBy(c, namespace.V) != nil:
-				by := reservedBy(c, namespace.V)
+			case reservedNameEntry(c, namespace.V) != nil:
+				by := reservedNameEntry(c, namespace.V)
 				list.Errorf(diag.ReservedName, namespace.At, "the namespace `%s` is reserved on the cluster `%s`", namespace.V, c.Name.V).
 					Also(by.At, "`%s` is reserved here", by.V).Helpf("choose another name")
 			case namespace.V == c.DNS.Namespace.V:
@@ -43,16 +43,16 @@ func namespacesNotReserved(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-func notReserved(namespace plan.Value[string], list *diag.List) {
-	if reservedNamespace(namespace.V) {
+func namespaceNotReserved(namespace plan.Value[string], list *diag.List) {
+	if isReservedNamespace(namespace.V) {
 		list.Errorf(diag.ReservedName, namespace.At, "the namespace `%s` is reserved", namespace.V).
 			Notef("reserved are `default`, `openshift` and all that begin with `kube-` or `openshift-`").
 			Helpf("choose another name")
 	}
 }
 
-// reservedBy returns the entry by which a cluster keeps a name from tenants, or nil.
-func reservedBy(c *plan.Cluster, name string) *plan.Value[string] {
+// reservedNameEntry returns the entry by which a cluster keeps a name from tenants, or nil.
+func reservedNameEntry(c *plan.Cluster, name string) *plan.Value[string] {
 	for i := range c.Reserved {
 		beginning, open := strings.CutSuffix(c.Reserved[i].V, "*")
 		if beginning == name || open && strings.HasPrefix(name, beginning) {
@@ -62,7 +62,7 @@ func reservedBy(c *plan.Cluster, name string) *plan.Value[string] {
 	return nil
 }
 
-func reservedNamespace(name string) bool {
+func isReservedNamespace(name string) bool {
 	return name == "default" || name == "openshift" || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "openshift-")
 }
 
@@ -92,7 +92,7 @@ var operators = map[string]string{
 	"opendatahub-operator-system": "Open Data Hub",
 }
 
-// ofEngine reports whether engineNamespacesNotTaken reports the namespace, with the place where it is chosen.
-func ofEngine(c *plan.Cluster, namespace string) bool {
+// isEngineNamespace reports whether engineNamespacesNotTaken reports the namespace, with the place where it is chosen.
+func isEngineNamespace(c *plan.Cluster, namespace string) bool {
 	return c.GitOps != nil && c.GitOps.Namespace.V == namespace || c.Monitoring != nil && c.Monitoring.Namespace.V == namespace
 }

@@ -8,8 +8,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// groupsDiffer warns of groups whose names differ by a missing letter: one of them is nobody's, or somebody else's.
-func groupsDiffer(c *plan.Cluster, list *diag.List) {
+// groupsNotMisspelled warns of groups whose names differ by a missing letter: one of them is nobody's, or somebody else's.
+func groupsNotMisspelled(c *plan.Cluster, list *diag.List) {
 	first := map[string]*plan.Value[string]{}
 	for _, t := range c.Tenants {
 		for _, group := range t.GroupsOfRoles() {
@@ -19,7 +19,7 @@ func groupsDiffer(c *plan.Cluster, list *diag.List) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(first)) {
-		shorter := withoutOneLetter(name, func(shorter []byte) bool { return first[string(shorter)] != nil })
+		shorter := findWithoutOneLetter(name, func(shorter []byte) bool { return first[string(shorter)] != nil })
 		if shorter == "" {
 			continue
 		}
@@ -28,9 +28,9 @@ func groupsDiffer(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// withoutOneLetter returns the first name that is there of those which a name becomes by losing one letter, or nothing. A digit is
+// findWithoutOneLetter returns the first name that is there of those which a name becomes by losing one letter, or nothing. A digit is
 // no letter: people number their groups.
-func withoutOneLetter(name string, isThere func(shorter []byte) bool) string {
+func findWithoutOneLetter(name string, isThere func(shorter []byte) bool) string {
 	shorter := []byte(name[min(1, len(name)):]) // lacks the letter at i; one buffer, because a cluster has thousands of names
 	for i := range len(name) {
 		if i > 0 {
@@ -48,8 +48,8 @@ var standardNamespaces = []string{
 	"kube-system", "flux-system", "argocd", "monitoring", "openshift-gitops", "openshift-dns", "openshift-monitoring", "openshift-user-workload-monitoring",
 }
 
-// namespacesNamedAreThere warns of namespaces of others whose names differ by one letter from one that the cluster has: nobody is there.
-func namespacesNamedAreThere(c *plan.Cluster, list *diag.List) {
+// namespacesNotMisspelled warns of namespaces of others whose names differ by one letter from one that the cluster has: nobody is there.
+func namespacesNotMisspelled(c *plan.Cluster, list *diag.List) {
 	var named []plan.Value[string]
 	if c.Monitoring != nil {
 		named = append(named, c.Monitoring.Namespace)

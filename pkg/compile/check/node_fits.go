@@ -10,16 +10,16 @@ import (
 // nodeFitsProfile asks that one node of a job, and its launcher, fit one machine.
 func nodeFitsProfile(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
-		fits("one node", "cpu", r.CPU, r.Profile.CPU, r, list)
-		fits("one node", "memory", r.Memory, r.Profile.Memory, r, list)
+		requestFitsMachine("one node", "cpu", r.CPU, r.Profile.CPU, r, list)
+		requestFitsMachine("one node", "memory", r.Memory, r.Profile.Memory, r, list)
 		if !r.LauncherRunsRanks.V {
-			fits("the launcher", "cpu", r.LauncherCPU, r.Profile.CPU, r, list)
-			fits("the launcher", "memory", r.LauncherMemory, r.Profile.Memory, r, list)
+			requestFitsMachine("the launcher", "cpu", r.LauncherCPU, r.Profile.CPU, r, list)
+			requestFitsMachine("the launcher", "memory", r.LauncherMemory, r.Profile.Memory, r, list)
 		}
 	}
 }
 
-func fits(who, what string, wanted, offered plan.Value[resource.Quantity], r *plan.Runtime, list *diag.List) {
+func requestFitsMachine(who, what string, wanted, offered plan.Value[resource.Quantity], r *plan.Runtime, list *diag.List) {
 	if wanted.V.Cmp(offered.V) <= 0 {
 		return
 	}

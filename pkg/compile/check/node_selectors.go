@@ -16,15 +16,15 @@ func selectorsFindMachines(c *plan.Cluster, list *diag.List) {
 				list.Errorf(diag.NoSuchMachines, l.At, "the agent runs on Linux, and `%s: %s` selects other machines", l.Name, l.V).Helpf("remove the label: pods of jobs start on Linux")
 			case l.Name == corev1.LabelArchStable && l.V != "amd64" && l.V != "arm64":
 				list.Errorf(diag.NoSuchMachines, l.At, "there is no agent for `%s`", l.V).Helpf("write `amd64` or `arm64`")
-			case l.Name == corev1.LabelHostname && machinesOf(c, p.Name) > 1:
-				list.Errorf(diag.NoSuchMachines, l.At, "the label selects one machine, and the cluster `%s` has %d of `%s`", c.Name.V, machinesOf(c, p.Name), p.Name).
+			case l.Name == corev1.LabelHostname && machineCount(c, p.Name) > 1:
+				list.Errorf(diag.NoSuchMachines, l.At, "the label selects one machine, and the cluster `%s` has %d of `%s`", c.Name.V, machineCount(c, p.Name), p.Name).
 					Helpf("use a label that all of them have, or say at `capacity` that there is one")
 			}
 		}
 	}
 }
 
-func machinesOf(c *plan.Cluster, profile string) int32 {
+func machineCount(c *plan.Cluster, profile string) int32 {
 	for _, m := range c.Capacity {
 		if m.Profile.Name == profile {
 			return m.Nodes.V

@@ -25,7 +25,7 @@ func storesReachable(c *plan.Cluster, list *diag.List) {
 		if number, err := strconv.Atoi(endpoint.Port()); err == nil {
 			port = number
 		}
-		opens := func(e plan.Egress) bool { return leadsTo(e, endpoint.Hostname(), port) }
+		opens := func(e plan.Egress) bool { return egressLeadsTo(e, endpoint.Hostname(), port) }
 		if !slices.ContainsFunc(t.Egress, opens) {
 			list.Warnf(diag.StoreNotReachable, t.ObjectStore.Endpoint.At, "no egress of the tenant `%s` leads to its object store, `%s` on port %d", t.Name.V, endpoint.Hostname(), port).
 				Helpf("add the range of the store to `network.egress`")
@@ -33,7 +33,7 @@ func storesReachable(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-func leadsTo(e plan.Egress, host string, port int) bool {
+func egressLeadsTo(e plan.Egress, host string, port int) bool {
 	opens := func(p plan.Port) bool { return int(p.Port.V) == port && p.Protocol.V == "TCP" }
 	if len(e.Ports) > 0 && !slices.ContainsFunc(e.Ports, opens) {
 		return false

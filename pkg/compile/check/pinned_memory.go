@@ -30,7 +30,7 @@ func pinnedMemoryIsRestricted(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		if r := t.PinsMemory(); r != nil && t.PodSecurity.V != strictest {
 			list.Warnf(diag.LevelNotKept, t.PodSecurity.At, "`%s` does not hold on the cluster `%s`: namespaces with jobs that pin memory are `restricted` but for IPC_LOCK", t.PodSecurity.V, c.Name.V).
-				Also(namedAt(t, r).At, "the runtime `%s` pins memory", r.Name.V).
+				Also(runtimeNameInTenant(t, r).At, "the runtime `%s` pins memory", r.Name.V).
 				Helpf("remove `podSecurity`, or leave runtimes with `lockedMemory: Capability` to another tenant")
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/).
 const reservedPriorities = "system-"
 
-// prioritiesDiffer asks for names of their own and at most one default, because a job has one priority.
-func prioritiesDiffer(c *plan.Cluster, list *diag.List) {
+// priorityNamesDiffer asks for names of their own and at most one default, because a job has one priority.
+func priorityNamesDiffer(c *plan.Cluster, list *diag.List) {
 	var standard *plan.Priority
 	for i := range c.Priorities {
 		p := &c.Priorities[i]
@@ -51,13 +51,13 @@ func priorityExists(c *plan.Cluster, list *diag.List) {
 		report := list.Errorf(diag.UnknownPriority, wanted.At, "the cluster `%s` has no priority `%s`", c.Name.V, wanted.V).
 			Also(c.Name.At, "defined here")
 		if report.Suggest(wanted.V, names); len(report.Help) == 0 {
-			report.Helpf("%s", listChoices("priorities are", names, ""))
+			report.Helpf("%s", choicesText("priorities are", names, ""))
 		}
 	}
 }
 
-// listChoices lists names, or says what to do when there are none.
-func listChoices(are string, names []string, none string) string {
+// choicesText lists names, or says what to do when there are none.
+func choicesText(are string, names []string, none string) string {
 	if len(names) == 0 {
 		return none
 	}

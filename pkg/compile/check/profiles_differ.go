@@ -18,7 +18,7 @@ func profilesDiffer(c *plan.Cluster, list *diag.List) {
 	}
 	for _, own := range c.Capacity {
 		for _, other := range c.Capacity {
-			if own.Profile != other.Profile && admittedElsewhere(own.Profile, other.Profile) {
+			if own.Profile != other.Profile && podsAdmittedToOther(own.Profile, other.Profile) {
 				list.Warnf(diag.ProfilesAlike, own.Profile.At, "jobs for `%s` may be placed on machines of `%s`: nothing keeps them off", own.Profile.Name, other.Profile.Name).
 					Also(other.Profile.At, "the other profile").Helpf("give `%s` a `nodeSelector`, or `%s` a taint and `tolerations`", own.Profile.Name, other.Profile.Name)
 			}
@@ -26,8 +26,8 @@ func profilesDiffer(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// admittedElsewhere reports whether pods for one profile are admitted to machines of another.
-func admittedElsewhere(own, other *plan.Profile) bool {
+// podsAdmittedToOther reports whether pods for one profile are admitted to machines of another.
+func podsAdmittedToOther(own, other *plan.Profile) bool {
 	for _, label := range own.NodeLabels() {
 		if !slices.ContainsFunc(other.NodeLabels(), func(l plan.Named[string]) bool { return l.Name == label.Name && l.V == label.V }) {
 			return false
@@ -40,12 +40,12 @@ func admittedElsewhere(own, other *plan.Profile) bool {
 	}
 	return !slices.ContainsFunc(other.Tolerations, func(t plan.Value[corev1.Toleration]) bool {
 		repels := t.V.Key != "" && t.V.Effect != corev1.TaintEffectPreferNoSchedule
-		return repels && !tolerates(own, t.V)
+		return repels && !profileTolerates(own, t.V)
 	})
 }
 
-// tolerates reports whether pods for a profile tolerate the taints that a toleration is for.
-func tolerates(p *plan.Profile, of corev1.Toleration) bool {
+// profileTolerates reports whether pods for a profile tolerate the taints that a toleration is for.
+func profileTolerates(p *plan.Profile, of corev1.Toleration) bool {
 	return slices.ContainsFunc(p.Tolerations, func(t plan.Value[corev1.Toleration]) bool {
 		everything := t.V.Key == "" && t.V.Operator == corev1.TolerationOpExists
 		return everything || t.V.Key == of.Key && (t.V.Operator == corev1.TolerationOpExists || t.V.Value == of.Value)

@@ -16,16 +16,16 @@ func queuesAdmitRuntimes(c *plan.Cluster, list *diag.List) {
 		}
 		for _, r := range t.Usable {
 			if !slices.ContainsFunc(t.Queue.Shares, func(s plan.Share) bool { return s.Profile == r.Profile }) {
-				noShare(c, t, r, list)
+				reportShareMissing(c, t, r, list)
 			}
 		}
 	}
 }
 
-func noShare(c *plan.Cluster, t *plan.Tenant, r *plan.Runtime, list *diag.List) {
+func reportShareMissing(c *plan.Cluster, t *plan.Tenant, r *plan.Runtime, list *diag.List) {
 	const message = "the tenant `%s` has no share of the machines of the runtime `%s` on `%s`: Kueue would never admit a job"
 	const help = "add a share of the profile `%s` to `queue.shares`, or leave the runtime out of `runtimes`"
-	i := slices.IndexFunc(t.Named, func(u plan.Use) bool { return u.Runtime == r })
+	i := slices.IndexFunc(t.Named, func(u plan.NamedRuntime) bool { return u.Runtime == r })
 	if i >= 0 {
 		list.Errorf(diag.RuntimeWithoutShare, t.Named[i].Name.At, message, t.Name.V, r.Name.V, c.Name.V).
 			Also(r.ProfileName.At, "its machines").Helpf(help, r.Profile.Name)

@@ -12,7 +12,7 @@ import (
 // slotsHaveCores says so.
 func threadsHaveCores(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
-		set := variable(r, "OMP_NUM_THREADS")
+		set := lastVariable(r, "OMP_NUM_THREADS")
 		if set == nil {
 			continue
 		}
@@ -27,8 +27,8 @@ func threadsHaveCores(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// variable returns the variable of a name that counts, the last one, or nil.
-func variable(r *plan.Runtime, name string) *plan.Variable {
+// lastVariable returns the variable of a name that counts, the last one, or nil.
+func lastVariable(r *plan.Runtime, name string) *plan.Variable {
 	for _, env := range [][]plan.Variable{r.Env, r.Profile.Env} {
 		for i := len(env) - 1; i >= 0; i-- {
 			if env[i].Name.V == name {

@@ -14,7 +14,7 @@ func trainerReadsAlike(c *plan.Cluster, list *diag.List) {
 		return
 	}
 	for r := range c.Compiled() {
-		if name, count := gpus(r); r.Slots.V == 1 && count > 1 {
+		if name, count := trainerGPUResource(r); r.Slots.V == 1 && count > 1 {
 			list.Warnf(diag.TrainerReadsOtherwise, r.Slots.At, "Kubeflow Trainer reads one slot per node as not said, and starts %d ranks per node, one for each `%s`", count, name).
 				Also(r.Profile.Accelerators.At, "the number").
 				Helpf("write `auto` or another number, or let every TrainJob set `numProcPerNode` to 1")
@@ -27,8 +27,8 @@ func trainerReadsAlike(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// gpus is the resource by which Kubeflow Trainer counts ranks: any whose name has `gpu` in it.
-func gpus(r *plan.Runtime) (name string, count int64) {
+// trainerGPUResource is the resource by which Kubeflow Trainer counts ranks: any whose name has `gpu` in it.
+func trainerGPUResource(r *plan.Runtime) (name string, count int64) {
 	for _, offer := range r.Profile.Allocatable() {
 		if strings.Contains(strings.ToLower(offer.Name), "gpu") {
 			return offer.Name, offer.V.Value()

@@ -106,7 +106,7 @@ func adaptersAreThere(r *plan.Runtime, v *plan.Variable, list *diag.List) {
 		if there || !isAdapter.MatchString(name) {
 			continue
 		}
-		report := list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is no adapter of the profile `%s`", name, r.Profile.Name).Also(first(has), "the adapters")
+		report := list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is no adapter of the profile `%s`", name, r.Profile.Name).Also(firstSpan(has), "the adapters")
 		report.Helpf("write one of %s, or add it to `hcas`", adapterNames(has))
 	}
 }
@@ -128,11 +128,11 @@ func adapterNames(has []plan.Value[string]) string {
 
 // interfacesCarryTCP warns of an adapter in the place of the interface that carries TCP: no socket is opened there, and jobs do not start.
 func interfacesCarryTCP(c *plan.Cluster, list *diag.List) {
-	for _, p := range profiles(c) {
+	for _, p := range usedProfiles(c) {
 		f := &p.Fabric
 		if isAdapter.MatchString(f.Interface.V) && slices.ContainsFunc(f.HCAs, func(own plan.Value[string]) bool { return own.V == f.Interface.V }) {
 			list.Warnf(diag.ValueNotKnown, f.Interface.At, "`%s` is an adapter, and no interface of the network that carries TCP", f.Interface.V).
-				Also(first(f.HCAs), "the adapters").Helpf("write the interface as pods see it, for example eth0 or net1: `ip address` in a pod shows it")
+				Also(firstSpan(f.HCAs), "the adapters").Helpf("write the interface as pods see it, for example eth0 or net1: `ip address` in a pod shows it")
 		}
 	}
 }

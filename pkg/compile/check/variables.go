@@ -25,12 +25,12 @@ func variablesNotReserved(c *plan.Cluster, list *diag.List) {
 // replace what its profile sets, and a variant what its runtime sets.
 func variablesDiffer(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
-		setOnce(r.Profile.Env, list)
-		setOnce(r.Env, list)
+		reportVariableTwice(r.Profile.Env, list)
+		reportVariableTwice(r.Env, list)
 	}
 }
 
-func setOnce(variables []plan.Variable, list *diag.List) {
+func reportVariableTwice(variables []plan.Variable, list *diag.List) {
 	for i, v := range variables {
 		before := slices.IndexFunc(variables[:i], func(other plan.Variable) bool {
 			return other.Name.V == v.Name.V && other.Name.At.File == v.Name.At.File
@@ -56,12 +56,12 @@ var readers = []struct {
 	{"MV2_", nil},
 }
 
-// variablesAreRead warns of the settings of another MPI than the runtime's. A profile may set those of all that use its machines.
-func variablesAreRead(c *plan.Cluster, list *diag.List) {
+// variablesAreOfRuntimeMPI warns of the settings of another MPI than the runtime's. A profile may set those of all that use its machines.
+func variablesAreOfRuntimeMPI(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
 		dialect, err := mpi.DialectOf(r.Implementation.V, r.Version.V)
 		if err != nil {
-			continue // supportedMPI reports it
+			continue // mpiSupported reports it
 		}
 		for _, v := range r.Env {
 			for _, reader := range readers {

@@ -5,12 +5,12 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
-// basesUsable asks that a tenant may use the runtimes that its variants change. Those of other clusters are not compiled, and fine.
-func basesUsable(c *plan.Cluster, list *diag.List) {
+// variantBasesUsable asks that a tenant may use the runtimes that its variants change. Those of other clusters are not compiled, and fine.
+func variantBasesUsable(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for _, use := range t.Bases {
 			if use.Here || use.Runtime.Retired {
-				checkUse(c, t, use, list)
+				checkRuntimeUse(c, t, use, list)
 			}
 		}
 	}
@@ -30,7 +30,7 @@ func variantsAreNarrower(c *plan.Cluster, list *diag.List) {
 				}
 			}
 			if !tooWide {
-				inOrderNodes(own, list)
+				nodeBoundsInOrder(own, list)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // all clusters: where only one is compiled nobody calls it, for another cluster may well have the runtime.
 func VariantsHaveBaseRuntime(clusters []*plan.Cluster, list *diag.List) {
 	here := map[source.Span]bool{}
-	var uses []plan.Use
+	var uses []plan.NamedRuntime
 	of := map[source.Span]*plan.Tenant{}
 	for _, c := range clusters {
 		for _, t := range c.Tenants {

@@ -44,15 +44,15 @@ var (
 // claim, leaves nothing to start. What people share is often below /opt and /usr/local.
 var imageFolders = []string{"/bin", "/sbin", "/lib", "/lib64", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64"}
 
-// volumesDoNotMeet asks for names and folders that nothing else has.
-func volumesDoNotMeet(c *plan.Cluster, list *diag.List) {
+// volumesDoNotCollide asks for names and folders that nothing else has.
+func volumesDoNotCollide(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
 		for i := range r.Volumes {
 			v := &r.Volumes[i]
 			reservedVolume(v, list)
 			for j := range i {
-				twice("name", r.Volumes[j].Name, v.Name, list)
-				twice("folder", r.Volumes[j].MountPath, v.MountPath, list)
+				reportVolumeTwice("name", r.Volumes[j].Name, v.Name, list)
+				reportVolumeTwice("folder", r.Volumes[j].MountPath, v.MountPath, list)
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func reservedVolume(v *plan.Volume, list *diag.List) {
 			Notef("reserved are names that begin with `mpi-` or `lockstep-`, and `shared-memory`").Helpf("choose another name")
 	}
 	for _, folder := range reservedFolders {
-		if own := v.MountPath.V; within(own, folder) || within(folder, own) {
+		if own := v.MountPath.V; isWithinFolder(own, folder) || isWithinFolder(folder, own) {
 			list.Errorf(diag.VolumeTaken, v.MountPath.At, "a volume at `%s` would hide `%s`, which jobs need", v.MountPath.V, folder).
 				Helpf("choose another folder, for example /data")
 			return
@@ -76,14 +76,14 @@ func reservedVolume(v *plan.Volume, list *diag.List) {
 	}
 }
 
-func twice(what string, a, b plan.Value[string], list *diag.List) {
+func reportVolumeTwice(what string, a, b plan.Value[string], list *diag.List) {
 	if a.V == b.V {
 		list.Errorf(diag.VolumeTaken, b.At, "two volumes have the %s `%s`", what, b.V).Also(a.At, "also here").Helpf("choose another %s", what)
 	}
 }
 
-// within reports whether a folder is another one, or below it.
-func within(folder, other string) bool {
+// isWithinFolder reports whether a folder is another one, or below it.
+func isWithinFolder(folder, other string) bool {
 	return folder == other || strings.HasPrefix(folder, other+"/")
 }
 
@@ -110,7 +110,7 @@ func claimExists(t *plan.Tenant, r *plan.Runtime, v *plan.Volume, list *diag.Lis
 		}
 	}
 	if len(missing) > 0 {
-		list.Errorf(diag.ClaimMissing, namedAt(t, r).At, "the runtime `%s` mounts the claim `%s`, which the tenant `%s` does not have in `%s`", r.Name.V, v.Claim.V, t.Name.V, strings.Join(missing, "`, `")).
+		list.Errorf(diag.ClaimMissing, runtimeNameInTenant(t, r).At, "the runtime `%s` mounts the claim `%s`, which the tenant `%s` does not have in `%s`", r.Name.V, v.Claim.V, t.Name.V, strings.Join(missing, "`, `")).
 			Also(v.Claim.At, "mounted here").Helpf("add the claim to `storage` of the tenant, or leave the runtime out of its `runtimes`")
 	}
 }
@@ -133,8 +133,8 @@ func claimsOfOneMachine(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// readOnlyIsRead warns of a runtime that mounts a claim for writing that can only be read.
-func readOnlyIsRead(c *plan.Cluster, list *diag.List) {
+// readOnlyClaimsNotWritten warns of a runtime that mounts a claim for writing that can only be read.
+func readOnlyClaimsNotWritten(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
 		for r := range t.AllowedRuntimes() {
 			for i := range r.Volumes {
@@ -150,8 +150,8 @@ func readOnlyIsRead(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// namedAt is where a tenant names a runtime, or the tenant's own name when it uses all that admit it. A variant is in the tenant's spec.
-func namedAt(t *plan.Tenant, r *plan.Runtime) plan.Value[string] {
+// runtimeNameInTenant is where a tenant names a runtime, or the tenant's own name when it uses all that admit it. A variant is in the tenant's spec.
+func runtimeNameInTenant(t *plan.Tenant, r *plan.Runtime) plan.Value[string] {
 	for _, use := range t.Named {
 		if use.Runtime == r {
 			return use.Name

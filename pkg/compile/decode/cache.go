@@ -16,25 +16,25 @@ type Cache struct {
 
 type cachedFile struct {
 	file  *source.File
-	batch batch
+	batch fileResult
 }
 
 // get returns what a file gave, if it was the same then.
-func (k *Cache) get(file *source.File) (batch, bool) {
+func (k *Cache) get(file *source.File) (fileResult, bool) {
 	if k == nil || file.Err != nil {
-		return batch{}, false
+		return fileResult{}, false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	found, ok := k.files[file.Path]
 	if !ok || !bytes.Equal(found.file.Data, file.Data) {
-		return batch{}, false
+		return fileResult{}, false
 	}
 	return found.batch, true
 }
 
 // put remembers what a file gave. Nobody changes it.
-func (k *Cache) put(file *source.File, gave batch) {
+func (k *Cache) put(file *source.File, gave fileResult) {
 	if k == nil || file.Err != nil {
 		return
 	}

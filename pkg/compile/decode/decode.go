@@ -48,23 +48,23 @@ func (l Loader) Load(files []*source.File, list *diag.List) []*Document {
 	return l.load(files, func(f *source.File) { f.Load(l.Root) }, list)
 }
 
-// batch is what one file gave.
-type batch struct {
+// fileResult is what one file gave.
+type fileResult struct {
 	documents []*Document
 	list      diag.List
 }
 
 // load works on the next file that nobody has taken, with as many workers as there shall be, and joins in the order of the files.
 func (l Loader) load(files []*source.File, read func(*source.File), list *diag.List) []*Document {
-	batches := make([]batch, len(files))
+	batches := make([]fileResult, len(files))
 	var next atomic.Int64
 	work := func() {
-		var w worker
+		var w decodeWorker
 		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
 			read(files[i])
 			if files[i].Language() == source.YAML {
-				l.yaml(&w, files[i], &batches[i])
-			} else if !readable(files[i], &batches[i].list) {
+				l.decodeUncached(&w, files[i], &batches[i])
+			} else if !checkReadable(files[i], &batches[i].list) {
 				specsOfUnreadable(files[i], &batches[i])
 			}
 		}
@@ -75,17 +75,17 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 	}
 	work()
 	others.Wait()
-	l.evaluate(files, batches)
+	l.evaluateJsonnet(files, batches)
 	var documents []*Document
 	for i := range batches {
 		documents = append(documents, batches[i].documents...)
-		list.Take(batches[i].list.Sorted())
+		list.AddCopies(batches[i].list.Sorted())
 	}
 	return documents
 }
 
-// yaml decodes a file that is not known yet. What an imported file gives depends on others, so that only YAML is remembered.
-func (l Loader) yaml(w *worker, file *source.File, b *batch) {
+// decodeUncached decodes a file that is not known yet. What an imported file gives depends on others, so that only YAML is remembered.
+func (l Loader) decodeUncached(w *decodeWorker, file *source.File, b *fileResult) {
 	if gave, found := l.Cache.get(file); found {
 		*b = gave
 		return
@@ -94,16 +94,16 @@ func (l Loader) yaml(w *worker, file *source.File, b *batch) {
 	l.Cache.put(file, *b)
 }
 
-// worker is what files read one after the other share.
-type worker struct {
+// decodeWorker is what files read one after the other share.
+type decodeWorker struct {
 	reader  syntax.Reader
 	decoder decoder
 	// told are the mistakes of programs, by place and words: that of a library is one for all programs that import it.
 	told map[string]*diag.Diagnostic
 }
 
-func (w *worker) decodeYAML(file *source.File, b *batch) {
-	if !readable(file, &b.list) {
+func (w *decodeWorker) decodeYAML(file *source.File, b *fileResult) {
+	if !checkReadable(file, &b.list) {
 		specsOfUnreadable(file, b)
 		return
 	}
@@ -111,25 +111,25 @@ func (w *worker) decodeYAML(file *source.File, b *batch) {
 	var wrong *syntax.Error
 	switch {
 	case errors.Is(err, syntax.ErrTooMany):
-		tooMany(file, &b.list)
+		reportTooManyDocuments(file, &b.list)
 	case errors.Is(err, syntax.ErrTooManyValues):
 		b.list.Errorf(diag.TooComplex, source.WholeFile(file), "the file has more than %d lines, commas and open brackets", syntax.MaxSeparators).
 			Helpf("split the file")
 	case errors.As(err, &wrong):
 		reportSyntax(file, wrong, &b.list)
 	case len(nodes) == 0:
-		empty(file, &b.list)
+		warnEmptyFile(file, &b.list)
 	}
-	w.documents(file, nodes, b)
+	w.decodeDocuments(file, nodes, b)
 	if err != nil {
 		specsOfUnreadable(file, b)
 	}
 }
 
-func (w *worker) documents(file *source.File, nodes []*syntax.Node, b *batch) {
+func (w *decodeWorker) decodeDocuments(file *source.File, nodes []*syntax.Node, b *fileResult) {
 	w.decoder.file, w.decoder.list, w.decoder.paths = file, &b.list, w.reader.Paths
 	for _, node := range nodes {
-		if document := w.decoder.document(node); document != nil {
+		if document := w.decoder.decodeDocument(node); document != nil {
 			b.documents = append(b.documents, document)
 		}
 		if second := w.decoder.followingDocument(); second != nil {
@@ -138,20 +138,20 @@ func (w *worker) documents(file *source.File, nodes []*syntax.Node, b *batch) {
 	}
 }
 
-func empty(file *source.File, list *diag.List) {
+func warnEmptyFile(file *source.File, list *diag.List) {
 	list.Warnf(diag.NothingRead, source.WholeFile(file), "the file holds no spec").
 		Helpf("remove the file if that is meant: what it held before is no longer compiled")
 }
 
-func tooMany(file *source.File, list *diag.List) {
+func reportTooManyDocuments(file *source.File, list *diag.List) {
 	list.Errorf(diag.TooComplex, source.WholeFile(file), "the file has more than %d documents", syntax.MaxDocuments).
 		Helpf("split the file")
 }
 
-// evaluate evaluates all Jsonnet that could be read.
-func (l Loader) evaluate(files []*source.File, batches []batch) {
+// evaluateJsonnet evaluates all Jsonnet that could be read.
+func (l Loader) evaluateJsonnet(files []*source.File, batches []fileResult) {
 	var programs []*source.File
-	var of []*batch
+	var of []*fileResult
 	for i, file := range files {
 		if file.Language() == source.Jsonnet && batches[i].list.Len() == 0 {
 			programs, of = append(programs, file), append(of, &batches[i])
@@ -167,15 +167,15 @@ func (l Loader) evaluate(files []*source.File, batches []batch) {
 		}
 		return
 	}
-	w := worker{told: map[string]*diag.Diagnostic{}}
+	w := decodeWorker{told: map[string]*diag.Diagnostic{}}
 	for i, result := range l.Jsonnet.Evaluate(l.Root, programs) {
 		w.decodeProgram(programs[i], result, of[i])
 	}
 }
 
-func (w *worker) decodeProgram(file *source.File, result jsonnet.Result, b *batch) {
+func (w *decodeWorker) decodeProgram(file *source.File, result jsonnet.Result, b *fileResult) {
 	if result.Err != nil {
-		w.reportProgram(file, result.Err, &b.list)
+		w.reportProgramError(file, result.Err, &b.list)
 		b.documents = append(b.documents, namelessSpecs(file))
 		return
 	}
@@ -187,15 +187,15 @@ func (w *worker) decodeProgram(file *source.File, result jsonnet.Result, b *batc
 	}
 	switch {
 	case len(nodes) == 0:
-		empty(file, &b.list)
+		warnEmptyFile(file, &b.list)
 	case len(nodes) > syntax.MaxDocuments:
-		tooMany(file, &b.list)
+		reportTooManyDocuments(file, &b.list)
 		nodes = nodes[:syntax.MaxDocuments]
 	}
-	w.documents(file, nodes, b)
+	w.decodeDocuments(file, nodes, b)
 }
 
-func readable(file *source.File, list *diag.List) bool {
+func checkReadable(file *source.File, list *diag.List) bool {
 	switch {
 	case errors.Is(file.Err, source.ErrTooLarge):
 		list.Errorf(diag.UnreadableFile, source.WholeFile(file), "the file is larger than %d bytes", source.MaxFileSize).
@@ -213,7 +213,7 @@ func readable(file *source.File, list *diag.List) bool {
 		list.Errorf(diag.UnreadableFile, source.WholeFile(file), "cannot read the file: %v", source.Reason(file.Err))
 		return false
 	case !utf8.Valid(file.Data):
-		list.Errorf(diag.UnreadableFile, firstBadByte(file), "the file is not UTF-8").
+		list.Errorf(diag.UnreadableFile, firstInvalidUTF8(file), "the file is not UTF-8").
 			Helpf("save the file as UTF-8")
 		return false
 	}
@@ -224,7 +224,7 @@ func readable(file *source.File, list *diag.List) bool {
 	return true
 }
 
-func firstBadByte(file *source.File) source.Span {
+func firstInvalidUTF8(file *source.File) source.Span {
 	line, column := 1, 1
 	for rest := file.Data; len(rest) > 0; {
 		r, size := utf8.DecodeRune(rest)
@@ -243,8 +243,8 @@ func firstBadByte(file *source.File) source.Span {
 // maxTold is how many programs a mistake in a library names.
 const maxTold = 10
 
-// reportProgram reports why Jsonnet gave no value, where it says so, with the calls that led there from each program.
-func (w *worker) reportProgram(file *source.File, wrong *jsonnet.Error, list *diag.List) {
+// reportProgramError reports why Jsonnet gave no value, where it says so, with the calls that led there from each program.
+func (w *decodeWorker) reportProgramError(file *source.File, wrong *jsonnet.Error, list *diag.List) {
 	code := diag.Syntax
 	if wrong.Limit {
 		code = diag.TooComplex

@@ -7,11 +7,11 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Patched decodes a spec again after a patch changed its tree. What the patch wrote has a place whose Path is -n, where n is the
+// DecodePatched decodes a spec again after a patch changed its tree. What the patch wrote has a place whose Path is -n, where n is the
 // number of its origin in changes, from 1; everything else has the place that it has in the file. It is as strict as for a file.
-func Patched(file *source.File, root *syntax.Node, changes []*origin.Origin, list *diag.List) *Document {
+func DecodePatched(file *source.File, root *syntax.Node, changes []*origin.Origin, list *diag.List) *Document {
 	d := decoder{file: file, list: list, changes: changes}
-	document := d.document(root)
+	document := d.decodeDocument(root)
 	if document != nil {
 		document.changes = changes
 	}
@@ -29,7 +29,7 @@ func patchOrigin(changes []*origin.Origin, at syntax.Place) *origin.Origin {
 // Origin returns where the value of a field comes from: its place, or the patch that wrote it with what that overrode.
 func (d *Document) Origin(field any) origin.Origin {
 	if len(d.changes) > 0 {
-		if p, exact := d.find(field); exact {
+		if p, exact := d.findPlace(field); exact {
 			if from := patchOrigin(d.changes, p.value); from != nil {
 				return *from
 			}

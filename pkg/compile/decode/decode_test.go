@@ -113,7 +113,7 @@ func checkRules(t *testing.T, typ reflect.Type) {
 	if !strings.HasPrefix(typ.PkgPath(), "lockstep.dev/") {
 		return
 	}
-	for _, f := range structureOf(typ).fields {
+	for _, f := range structFieldsOf(typ).fields {
 		field := typ.FieldByIndex(f.index)
 		if format := f.rule.format; format != "" && formats[format].valid == nil {
 			t.Errorf("%s.%s has the unknown format %q", typ.Name(), field.Name, format)
@@ -126,17 +126,17 @@ func checkRules(t *testing.T, typ reflect.Type) {
 	}
 }
 
-func withoutEffect(r *rule) bool {
+func withoutEffect(r *fieldRule) bool {
 	return !r.required && !r.unique && len(r.enum) == 0 && r.def == nil && r.minimum == nil && r.maximum == nil && r.minItems == 0 && r.format == ""
 }
 
-func checkDefault(t *testing.T, typ reflect.Type, declared reflect.StructField, f field) {
+func checkDefault(t *testing.T, typ reflect.Type, declared reflect.StructField, f structField) {
 	if f.rule.def == nil {
 		return
 	}
 	list := &diag.List{}
 	d := &decoder{file: source.NewFile("default", nil), list: list}
-	d.absent(target{value: reflect.New(declared.Type).Elem(), name: f.name, rule: f.rule})
+	d.setDefaults(decodeTarget{value: reflect.New(declared.Type).Elem(), name: f.name, rule: f.rule})
 	for _, problem := range list.Sorted() {
 		t.Errorf("the default of %s.%s: %s", typ.Name(), declared.Name, problem.Message)
 	}

@@ -31,23 +31,23 @@ type decoder struct {
 	fallback syntax.Place
 }
 
-// target is a value to fill: where it is, what it is called in messages, and the rules that hold.
-type target struct {
+// decodeTarget is a value to fill: where it is, what it is called in messages, and the rules that hold.
+type decodeTarget struct {
 	value reflect.Value
 	name  string
 	key   syntax.Place
-	rule  *rule
+	rule  *fieldRule
 }
 
 const documentName = "the document"
 
 var noRule = parseRule("")
 
-func (d *decoder) spec(node *syntax.Node, spec any) {
-	t := target{value: reflect.ValueOf(spec).Elem(), name: documentName, key: node.At, rule: noRule}
+func (d *decoder) decodeSpec(node *syntax.Node, spec any) {
+	t := decodeTarget{value: reflect.ValueOf(spec).Elem(), name: documentName, key: node.At, rule: noRule}
 	d.kind = t.value.Type()
-	d.remember(t, node.At)
-	d.structure(node, t)
+	d.rememberPlace(t, node.At)
+	d.decodeStruct(node, t)
 }
 
 func (d *decoder) errorf(code diag.Code, at syntax.Place, format string, args ...any) *diag.Diagnostic {
@@ -65,8 +65,8 @@ func (d *decoder) span(at syntax.Place) source.Span {
 	return at.In(d.file)
 }
 
-// remember notes where a value is written. What has no address, such as the value of a map, is found through its map.
-func (d *decoder) remember(t target, value syntax.Place) {
+// rememberPlace notes where a value is written. What has no address, such as the value of a map, is found through its map.
+func (d *decoder) rememberPlace(t decodeTarget, value syntax.Place) {
 	if !t.value.CanAddr() {
 		return
 	}
@@ -83,17 +83,17 @@ var (
 	anyMapType      = reflect.TypeFor[map[string]any]()
 )
 
-// asType returns the value as a variable of a type that the caller knows it to have. reflect.Value.Set would allocate.
-func asType[T any](value reflect.Value) *T { return value.Addr().Interface().(*T) }
+// pointerAs returns the value as a variable of a type that the caller knows it to have. reflect.Value.Set would allocate.
+func pointerAs[T any](value reflect.Value) *T { return value.Addr().Interface().(*T) }
 
 // decode fills a target from a node according to its Go type.
-func (d *decoder) decode(node *syntax.Node, t target) {
+func (d *decoder) decode(node *syntax.Node, t decodeTarget) {
 	node = node.Follow()
 	if node.Tag == syntax.Null {
-		d.noValue(t)
+		d.reportNoValue(t)
 		return
 	}
-	d.remember(t, node.At)
+	d.rememberPlace(t, node.At)
 	switch t.value.Kind() {
 	case reflect.Pointer:
 		t.value.Set(reflect.New(t.value.Type().Elem()))
@@ -102,31 +102,31 @@ func (d *decoder) decode(node *syntax.Node, t target) {
 	case reflect.Struct:
 		switch t.value.Type() {
 		case quantityType:
-			d.quantity(node, t)
+			d.decodeQuantity(node, t)
 		case intOrStringType:
-			d.intOrString(node, t)
+			d.decodeIntOrString(node, t)
 		default:
-			d.structure(node, t)
+			d.decodeStruct(node, t)
 		}
 	case reflect.Slice:
-		d.slice(node, t)
+		d.decodeSlice(node, t)
 	case reflect.Map:
 		if t.value.Type() == anyMapType {
-			d.freeForm(node, t)
+			d.decodeFreeForm(node, t)
 			return
 		}
-		d.stringMap(node, t)
+		d.decodeStringMap(node, t)
 	default:
-		d.scalar(node, t)
+		d.decodeScalar(node, t)
 	}
 }
 
-func (d *decoder) noValue(t target) {
-	d.remember(t, t.key)
+func (d *decoder) reportNoValue(t decodeTarget) {
+	d.rememberPlace(t, t.key)
 	if t.rule.required {
 		report := d.errorf(diag.MissingKey, t.key, "`%s` is required and has no value", t.name)
 		if t.value.Kind() == reflect.Struct && t.value.Type() != quantityType && t.value.Type() != intOrStringType {
-			report.Helpf("write its keys below it, indented deeper: %s", oneOf(structureOf(t.value.Type()).names()))
+			report.Helpf("write its keys below it, indented deeper: %s", quotedNames(structFieldsOf(t.value.Type()).names()))
 		} else {
 			report.Helpf("give it a value")
 		}
@@ -135,60 +135,60 @@ func (d *decoder) noValue(t target) {
 	d.errorf(diag.WrongType, t.key, "`%s` has no value", t.name).Helpf("give it a value, or remove the key")
 }
 
-func (d *decoder) wrongType(node *syntax.Node, t target, want string) *diag.Diagnostic {
-	return d.errorf(diag.WrongType, node.At, "`%s` must be %s, not %s", t.name, want, describe(node))
+func (d *decoder) reportWrongType(node *syntax.Node, t decodeTarget, want string) *diag.Diagnostic {
+	return d.errorf(diag.WrongType, node.At, "`%s` must be %s, not %s", t.name, want, describeNode(node))
 }
 
-// entry is a key and its value.
-type entry struct {
+// keyAndValue is a key and its value.
+type keyAndValue struct {
 	key, value *syntax.Node
 }
 
-// structure fills a struct from a mapping: known keys first, then what is missing.
-func (d *decoder) structure(node *syntax.Node, t target) {
+// decodeStruct fills a struct from a mapping: known keys first, then what is missing.
+func (d *decoder) decodeStruct(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Mapping {
 		d.reportNotMapping(node, t)
 		return
 	}
-	s := structureOf(t.value.Type())
-	var room [40]entry // nearly always enough, and on the stack
+	s := structFieldsOf(t.value.Type())
+	var room [40]keyAndValue // nearly always enough, and on the stack
 	found := room[:]
 	if len(s.fields) > len(room) {
-		found = make([]entry, len(s.fields))
+		found = make([]keyAndValue, len(s.fields))
 	}
 	excused := d.sortEntries(node, s, found)
 	for i, f := range s.fields {
-		inner := target{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule}
+		inner := decodeTarget{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule}
 		switch {
 		case found[i].key != nil:
 			inner.key = found[i].key.At
 			d.decode(found[i].value, inner)
 		case f.rule.required:
 			if !excused[f.name] && !isIndentedTooDeep(node, s, f.name) {
-				d.missing(t, f)
+				d.reportMissingKey(t, f)
 			}
 		default:
-			d.absent(inner)
+			d.setDefaults(inner)
 		}
 	}
 }
 
 // sortEntries puts the entries of a mapping in the order of the fields. It reports duplicates, of which the first counts, and unknown
 // keys, and returns the keys that were probably meant by those: they need not be reported as missing.
-func (d *decoder) sortEntries(node *syntax.Node, s *structure, found []entry) (excused map[string]bool) {
-	var unknown distinct
+func (d *decoder) sortEntries(node *syntax.Node, s *structFields, found []keyAndValue) (excused map[string]bool) {
+	var unknown nodesByText
 	for key := node.First; key != nil; key = key.Next.Next {
 		i, known := s.number[key.Value]
 		switch {
 		case node == d.twice && known && found[i].key != nil:
 		case !known:
 			if first := unknown.insert(key); first != nil {
-				d.duplicate(key, first)
+				d.reportDuplicateKey(key, first)
 			}
 		case found[i].key != nil:
-			d.duplicate(key, found[i].key)
+			d.reportDuplicateKey(key, found[i].key)
 		default:
-			found[i] = entry{key: key, value: key.Next}
+			found[i] = keyAndValue{key: key, value: key.Next}
 		}
 	}
 	if len(unknown.order) == 0 {
@@ -200,15 +200,15 @@ func (d *decoder) sortEntries(node *syntax.Node, s *structure, found []entry) (e
 			open = append(open, f.name)
 		}
 	}
-	return d.unknownKeys(unknown.order, s, open)
+	return d.reportUnknownKeys(unknown.order, s, open)
 }
 
-func (d *decoder) duplicate(key, first *syntax.Node) {
+func (d *decoder) reportDuplicateKey(key, first *syntax.Node) {
 	d.errorf(diag.DuplicateKey, key.At, "the key `%s` is there twice", key.Value).
 		Also(d.span(first.At), "first here").Helpf("remove one")
 }
 
-func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) (excused map[string]bool) {
+func (d *decoder) reportUnknownKeys(keys []*syntax.Node, s *structFields, open []string) (excused map[string]bool) {
 	excused = map[string]bool{}
 	around := "" // the key before without value, whose own keys follow in its column
 	for i, key := range keys {
@@ -239,7 +239,7 @@ func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) 
 			d.hintWhereKeyBelongs(report, key.Value, where)
 		}
 		lookalikeHint(report, key.Value)
-		report.Helpf("allowed are %s", oneOf(s.names()))
+		report.Helpf("allowed are %s", quotedNames(s.names()))
 	}
 	return excused
 }
@@ -247,8 +247,8 @@ func (d *decoder) unknownKeys(keys []*syntax.Node, s *structure, open []string) 
 // maxAround is how many keys may follow one whose keys they are; more is more than a kind has.
 const maxAround = 100
 
-// distinct collects nodes by their text.
-type distinct struct {
+// nodesByText collects nodes by their text.
+type nodesByText struct {
 	order []*syntax.Node
 	known map[string]*syntax.Node
 }
@@ -257,7 +257,7 @@ type distinct struct {
 const fewKeys = 8
 
 // insert returns the node with the same text that is there already, or nil.
-func (s *distinct) insert(node *syntax.Node) *syntax.Node {
+func (s *nodesByText) insert(node *syntax.Node) *syntax.Node {
 	if first := s.get(node.Value); first != nil {
 		return first
 	}
@@ -268,7 +268,7 @@ func (s *distinct) insert(node *syntax.Node) *syntax.Node {
 	return nil
 }
 
-func (s *distinct) get(text string) *syntax.Node {
+func (s *nodesByText) get(text string) *syntax.Node {
 	if len(s.order) < fewKeys {
 		for _, node := range s.order {
 			if node.Value == text {
@@ -286,30 +286,30 @@ func (s *distinct) get(text string) *syntax.Node {
 	return s.known[text]
 }
 
-// keys returns the keys of a mapping; of duplicates the first.
-func (d *decoder) keys(node *syntax.Node) []*syntax.Node {
-	var keys distinct
+// mappingKeys returns the keys of a mapping; of duplicates the first.
+func (d *decoder) mappingKeys(node *syntax.Node) []*syntax.Node {
+	var keys nodesByText
 	for key := node.First; key != nil; key = key.Next.Next {
 		if first := keys.insert(key); first != nil {
-			d.duplicate(key, first)
+			d.reportDuplicateKey(key, first)
 		}
 	}
 	return keys.order
 }
 
-func (d *decoder) missing(t target, f field) {
+func (d *decoder) reportMissingKey(t decodeTarget, f structField) {
 	owner := "`" + t.name + "`"
 	if t.name == documentName {
 		owner = t.name
 	}
 	report := d.errorf(diag.MissingKey, t.key, "%s lacks the required key `%s`", owner, f.name)
 	if len(f.rule.enum) > 0 {
-		report.Helpf("allowed are %s", oneOf(f.rule.enum))
+		report.Helpf("allowed are %s", quotedNames(f.rule.enum))
 	}
 }
 
-// absent sets the defaults of a field that was not written, and of all fields below it.
-func (d *decoder) absent(t target) {
+// setDefaults sets the defaults of a field that was not written, and of all fields below it.
+func (d *decoder) setDefaults(t decodeTarget) {
 	if t.rule.def == nil && t.value.CanAddr() {
 		d.places = append(d.places, fieldPlace{t.value.Addr().Interface(), fieldSpans{absent: true, key: t.key}})
 	}
@@ -320,13 +320,13 @@ func (d *decoder) absent(t target) {
 		d.decode(t.rule.def, t)
 		d.fallback = around
 	case t.value.Kind() == reflect.Struct && t.value.Type() != quantityType && t.value.Type() != intOrStringType:
-		for _, f := range structureOf(t.value.Type()).fields {
-			d.absent(target{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule})
+		for _, f := range structFieldsOf(t.value.Type()).fields {
+			d.setDefaults(decodeTarget{value: t.value.FieldByIndex(f.index), name: f.name, key: t.key, rule: f.rule})
 		}
 	}
 }
 
-func (d *decoder) slice(node *syntax.Node, t target) {
+func (d *decoder) decodeSlice(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Sequence {
 		d.reportNotList(node, t)
 		return
@@ -338,17 +338,17 @@ func (d *decoder) slice(node *syntax.Node, t target) {
 	t.value.Set(reflect.MakeSlice(t.value.Type(), count, count))
 	i := 0
 	for child := node.First; child != nil; child = child.Next {
-		d.decode(child, target{value: t.value.Index(i), name: t.name, key: child.At, rule: t.rule.item})
+		d.decode(child, decodeTarget{value: t.value.Index(i), name: t.name, key: child.At, rule: t.rule.item})
 		i++
 	}
 	if t.rule.unique {
-		d.unique(node, t)
+		d.reportDuplicateItems(node, t)
 	}
 }
 
-// unique reports items that are there twice.
-func (d *decoder) unique(node *syntax.Node, t target) {
-	var items distinct
+// reportDuplicateItems reports items that are there twice.
+func (d *decoder) reportDuplicateItems(node *syntax.Node, t decodeTarget) {
+	var items nodesByText
 	for child := node.First; child != nil; child = child.Next {
 		item := child.Follow()
 		if item.Kind != syntax.Scalar {
@@ -361,15 +361,15 @@ func (d *decoder) unique(node *syntax.Node, t target) {
 	}
 }
 
-// stringMap fills a map with string keys.
-func (d *decoder) stringMap(node *syntax.Node, t target) {
+// decodeStringMap fills a map with string keys.
+func (d *decoder) decodeStringMap(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Mapping {
-		d.wrongType(node, t, "a mapping")
+		d.reportWrongType(node, t, "a mapping")
 		return
 	}
 	kind := t.value.Type()
 	t.value.Set(reflect.MakeMap(kind))
-	keys := d.keys(node)
+	keys := d.mappingKeys(node)
 	if len(keys) < t.rule.minItems {
 		d.errorf(diag.OutOfRange, node.At, "`%s` needs at least %d entry", t.name, t.rule.minItems)
 	}
@@ -377,19 +377,19 @@ func (d *decoder) stringMap(node *syntax.Node, t target) {
 		if key.Value == "" {
 			d.errorf(diag.BadFormat, key.At, "a key of `%s` must not be empty", t.name)
 		} else {
-			d.checkText(key.At, key.Value, target{name: t.name, rule: t.rule.key})
+			d.checkText(key.At, key.Value, decodeTarget{name: t.name, rule: t.rule.key})
 		}
 		value := reflect.New(kind.Elem()).Elem()
 		remembered := len(d.places)
-		d.decode(key.Next, target{value: value, name: key.Value, key: key.At, rule: t.rule.entry})
+		d.decode(key.Next, decodeTarget{value: value, name: key.Value, key: key.At, rule: t.rule.entry})
 		d.places = d.places[:remembered] // the value moves into the map
 		d.rememberEntry(t, key)
 		t.value.SetMapIndex(reflect.ValueOf(key.Value).Convert(kind.Key()), value)
 	}
 }
 
-func (d *decoder) rememberEntry(t target, key *syntax.Node) {
+func (d *decoder) rememberEntry(t decodeTarget, key *syntax.Node) {
 	d.entries = append(d.entries, entryPlace{field: t.value.Addr().Interface(), name: key.Value, key: key.At, value: key.Next.At})
 }
 
-func oneOf(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+func quotedNames(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }

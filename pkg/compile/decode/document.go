@@ -25,7 +25,7 @@ type Document struct {
 
 	places  map[any]fieldSpans
 	entries []entryPlace
-	// changes are the origins of what a patch wrote; see Patched.
+	// changes are the origins of what a patch wrote; see DecodePatched.
 	changes []*origin.Origin
 }
 
@@ -64,8 +64,8 @@ func kindNames() []string {
 	return names
 }
 
-// document decodes one tree, or returns nil if it is of no kind.
-func (d *decoder) document(node *syntax.Node) *Document {
+// decodeDocument decodes one tree, or returns nil if it is of no kind.
+func (d *decoder) decodeDocument(node *syntax.Node) *Document {
 	before := d.list.Len() // decoding a document makes errors only
 	d.places, d.entries = d.places[:0], nil
 	d.twice = nil
@@ -75,27 +75,27 @@ func (d *decoder) document(node *syntax.Node) *Document {
 		return d.ofUnknownKind(node)
 	}
 	if usable {
-		d.secondDocument(node)
-		d.spec(node, spec)
+		d.reportSecondDocument(node)
+		d.decodeSpec(node, spec)
 	}
-	return &Document{Spec: spec, File: d.file, Valid: d.list.Len() == before, places: index(d.places), entries: d.entries}
+	return &Document{Spec: spec, File: d.file, Valid: d.list.Len() == before, places: indexFields(d.places), entries: d.entries}
 }
 
 // newSpec reads apiVersion and kind, which decide what the rest of the document may be.
 func (d *decoder) newSpec(node *syntax.Node) any {
 	if node.Kind != syntax.Mapping {
-		d.errorf(diag.WrongType, node.At, "a document must be a mapping with apiVersion, kind, metadata and spec, not %s", describe(node))
+		d.errorf(diag.WrongType, node.At, "a document must be a mapping with apiVersion, kind, metadata and spec, not %s", describeNode(node))
 		return nil
 	}
 	version, kind := node.Get("apiVersion"), node.Get("kind")
 	if kind == nil {
 		d.errorf(diag.MissingKey, node.At, "the document has no `kind`").
-			Helpf("add one of %s", oneOf(kindNames()))
+			Helpf("add one of %s", quotedNames(kindNames()))
 		return nil
 	}
 	if kind.Kind != syntax.Scalar || kind.Tag != syntax.String {
-		d.errorf(diag.WrongType, kind.At, "`kind` must be a string, not %s", describe(kind)).
-			Helpf("allowed are %s", oneOf(kindNames()))
+		d.errorf(diag.WrongType, kind.At, "`kind` must be a string, not %s", describeNode(kind)).
+			Helpf("allowed are %s", quotedNames(kindNames()))
 		return nil
 	}
 	if version != nil && version.Kind == syntax.Scalar && version.Value != v1alpha1.APIVersion {
@@ -104,18 +104,18 @@ func (d *decoder) newSpec(node *syntax.Node) any {
 	}
 	for _, known := range kinds {
 		if known.name == kind.Value {
-			d.inFolder(kind, known.folder, known.place)
+			d.reportWrongFolder(kind, known.folder, known.place)
 			return known.make()
 		}
 	}
-	d.errorf(diag.UnknownKind, kind.At, "unknown kind `%s`: allowed are %s", kind.Value, oneOf(kindNames())).
+	d.errorf(diag.UnknownKind, kind.At, "unknown kind `%s`: allowed are %s", kind.Value, quotedNames(kindNames())).
 		Suggest(kind.Value, kindNames())
 	return nil
 }
 
-// inFolder reports a kind in the folder of another. The document is read on, so that its other mistakes are told as well, and names
+// reportWrongFolder reports a kind in the folder of another. The document is read on, so that its other mistakes are told as well, and names
 // that lead to it are found; nothing is compiled from it.
-func (d *decoder) inFolder(kind *syntax.Node, folder, place string) {
+func (d *decoder) reportWrongFolder(kind *syntax.Node, folder, place string) {
 	top, _, below := strings.Cut(d.file.Path, "/")
 	if top += "/"; !below || top == folder || !slices.Contains(folders, top) {
 		return

@@ -22,7 +22,7 @@ var formats = map[string]struct {
 }{
 	"code":         {isDiagnosticCode, "the code of a diagnostic such as `LS4009`"},
 	"date":         {isDate, "a day such as `2027-03-31`"},
-	"device":       {isDevice, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
+	"device":       {isNetworkDevice, "the name of an adapter such as `mlx5_0` or `mlx5_0:1`"},
 	"duration":     {isDuration, "a length of time such as `90s`, `15m` or `72h`, in whole seconds and longer than nothing"},
 	"email":        {isEmail, "an address such as `ml-oncall@example.com`, without a name and brackets"},
 	"git-url":      {isGitURL, "the URL of a git repository such as `https://git.example.com/platform.git`, without credentials"},
@@ -36,7 +36,7 @@ var formats = map[string]struct {
 		},
 		"the name of a namespace, or the beginning of names with `*` behind it, such as `gpu-*`",
 	},
-	"network": {isNetwork, "a Multus network as `namespace/name`"},
+	"network": {isNetworkAttachment, "a Multus network as `namespace/name`"},
 	"secret-key": {
 		func(s string) bool { return len(validation.IsConfigMapKey(s)) == 0 },
 		"a key of a Secret: at most 253 of letters, digits, `-`, `_` and `.`",
@@ -117,15 +117,15 @@ func isDNSLabel(s string) bool {
 	return true
 }
 
-// pattern is a regular expression that is compiled when it is needed first, so that starting the program does not pay for it.
-type pattern struct{ compiled func() *regexp.Regexp }
+// lazyRegexp is a regular expression that is compiled when it is needed first, so that starting the program does not pay for it.
+type lazyRegexp struct{ compiled func() *regexp.Regexp }
 
-func lazyPattern(text string) pattern {
-	return pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+func newLazyRegexp(text string) lazyRegexp {
+	return lazyRegexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
 
 // MatchString reports whether text matches.
-func (p pattern) MatchString(text string) bool { return p.compiled().MatchString(text) }
+func (p lazyRegexp) MatchString(text string) bool { return p.compiled().MatchString(text) }
 
 // maxGroup is the longest name of a group, in characters: that of Microsoft Entra ID, whose names are among the longest.
 const maxGroup = 256
@@ -137,12 +137,12 @@ func isGroupName(s string) bool {
 }
 
 // interfaceName is what Linux takes (dev_valid_name), less what would need quotes in a command line.
-var interfaceName = lazyPattern(`^[A-Za-z0-9_.-]{1,15}$`)
+var interfaceName = newLazyRegexp(`^[A-Za-z0-9_.-]{1,15}$`)
 
-var kubernetesVersion = lazyPattern(`^1\.(0|[1-9][0-9]{0,2})$`)
+var kubernetesVersion = newLazyRegexp(`^1\.(0|[1-9][0-9]{0,2})$`)
 
 // minorVersion is a major and a minor number.
-var minorVersion = lazyPattern(`^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
+var minorVersion = newLazyRegexp(`^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
 
 // formatAdvice says, by the name of a format, how to correct a value where that needs words, or "".
 var formatAdvice = map[string]func(string) string{"kubernetes-version": kubernetesOfOpenShift}
@@ -159,9 +159,9 @@ func kubernetesOfOpenShift(s string) string {
 	return fmt.Sprintf("OpenShift 4.%d is Kubernetes 1.%d: write `\"1.%d\"`", n, n+13, n+13)
 }
 
-var mpiVersion = lazyPattern(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
+var mpiVersion = newLazyRegexp(`^[0-9]+(\.[0-9]+)*([.-]?[a-z]+[0-9]*)?$`)
 
 // image follows the grammar of github.com/distribution/reference: domain, path, tag, digest.
-var image = lazyPattern(`^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?` +
+var image = newLazyRegexp(`^(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?` +
 	`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*` +
 	`(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`)

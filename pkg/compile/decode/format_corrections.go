@@ -18,10 +18,10 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-// badFormat reports text that has not the form of its field, with what was meant where that can be computed.
-func (d *decoder) badFormat(at syntax.Place, text string, t target) {
+// reportBadFormat reports text that has not the form of its field, with what was meant where that can be computed.
+func (d *decoder) reportBadFormat(at syntax.Place, text string, t decodeTarget) {
 	format := t.rule.format
-	report := d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", shortened(text), t.name, formats[format].allowed)
+	report := d.errorf(diag.BadFormat, at, "`%s` in `%s` must be %s", shortenQuoted(text), t.name, formats[format].allowed)
 	if what := firstLookalike(text); what != "" {
 		report.Notef("%s", what)
 	} else if what := wrongCharacter(format, text); what != "" {
@@ -72,7 +72,7 @@ var corrections = map[string]func(string) string{
 	"cidr":         intendedCIDR,
 	"date":         intendedDate,
 	"dns-label":    IntendedName,
-	"dns-name":     correctEachItem,
+	"dns-name":     correctEachLabel,
 	"duration":     intendedDuration,
 	"env-name":     func(s string) string { return strings.NewReplacer(" ", "_", "-", "_").Replace(s) },
 	"git-url":      intendedGitURL,
@@ -116,7 +116,7 @@ func correctedValue(format, text string) string {
 	return ""
 }
 
-func correctEachItem(s string) string {
+func correctEachLabel(s string) string {
 	parts := strings.Split(s, ".")
 	for i := range parts {
 		parts[i] = IntendedName(parts[i])

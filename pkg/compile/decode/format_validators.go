@@ -22,8 +22,8 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// isDevice takes an adapter with or without port, as NCCL_IB_HCA and UCX_NET_DEVICES spell them.
-func isDevice(s string) bool {
+// isNetworkDevice takes an adapter with or without port, as NCCL_IB_HCA and UCX_NET_DEVICES spell them.
+func isNetworkDevice(s string) bool {
 	name, port, hasPort := strings.Cut(s, ":")
 	return len(name) <= 64 && hasOnly(name, letters+digitChars+"_.-") && (!hasPort || len(port) <= 3 && hasOnly(port, digitChars))
 }
@@ -75,7 +75,7 @@ func isMountPath(s string) bool {
 	return strings.HasPrefix(s, "/") && s != "/" && path.Clean(s) == s && !strings.Contains(s, ":")
 }
 
-func isNetwork(s string) bool {
+func isNetworkAttachment(s string) bool {
 	namespace, name, found := strings.Cut(s, "/")
 	return found && len(validation.IsDNS1123Label(namespace)) == 0 && len(validation.IsDNS1123Subdomain(name)) == 0
 }

@@ -119,10 +119,10 @@ func lookalikeHint(report *diag.Diagnostic, text string) {
 func singleItemHint(report *diag.Diagnostic, node *syntax.Node) {
 	switch {
 	case node.Kind == syntax.Sequence && node.Len() == 1 && node.First.Follow().Kind == syntax.Scalar:
-		report.Helpf("write `%s`, without a list around it", shortened(node.First.Follow().Value))
+		report.Helpf("write `%s`, without a list around it", shortenQuoted(node.First.Follow().Value))
 	case node.Kind == syntax.Sequence:
 		report.Helpf("write one value, without a list around it")
 	case node.Kind == syntax.Mapping && node.First != nil:
-		report.Helpf("write the value behind the key; `%s` is a key below it", shortened(node.First.Value))
+		report.Helpf("write the value behind the key; `%s` is a key below it", shortenQuoted(node.First.Value))
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // Keys and values that are in another place, or in another form, than they belong.
 
-// secondDocument reports a document that begins without separator, once instead of once for each of its keys.
-func (d *decoder) secondDocument(node *syntax.Node) {
-	var keys distinct
+// reportSecondDocument reports a document that begins without separator, once instead of once for each of its keys.
+func (d *decoder) reportSecondDocument(node *syntax.Node) {
+	var keys nodesByText
 	var again []*syntax.Node
 	for key := node.First; key != nil; key = key.Next.Next {
 		if keys.insert(key) != nil {
@@ -100,7 +100,7 @@ func (d *decoder) hintWhereKeyBelongs(report *diag.Diagnostic, key string, where
 }
 
 // isIndentedTooDeep reports whether a key that is missing in a mapping is in one of its values, where it is unknown: it is indented too deep.
-func isIndentedTooDeep(node *syntax.Node, s *structure, missing string) bool {
+func isIndentedTooDeep(node *syntax.Node, s *structFields, missing string) bool {
 	for key := node.First; key != nil; key = key.Next.Next {
 		i, known := s.number[key.Value]
 		if !known || key.Next.Follow().Get(missing) == nil {
@@ -113,7 +113,7 @@ func isIndentedTooDeep(node *syntax.Node, s *structure, missing string) bool {
 		if t.Kind() != reflect.Struct || t == quantityType || t == intOrStringType {
 			continue
 		}
-		if _, takes := structureOf(t).number[missing]; !takes {
+		if _, takes := structFieldsOf(t).number[missing]; !takes {
 			return true
 		}
 	}
@@ -159,8 +159,8 @@ func pathsWithKey(kind reflect.Type, key string) []string {
 }
 
 // reportNotList reports a value where a list is wanted.
-func (d *decoder) reportNotList(node *syntax.Node, t target) {
-	report := d.wrongType(node, t, "a list")
+func (d *decoder) reportNotList(node *syntax.Node, t decodeTarget) {
+	report := d.reportWrongType(node, t, "a list")
 	item := t.value.Type().Elem()
 	for item.Kind() == reflect.Pointer {
 		item = item.Elem()
@@ -169,14 +169,14 @@ func (d *decoder) reportNotList(node *syntax.Node, t target) {
 	case node.Kind == syntax.Scalar && item.Kind() == reflect.String && node.Tag != syntax.Null:
 		words := strings.FieldsFunc(node.Value, func(r rune) bool { return r == ',' || r == ' ' })
 		if len(words) > 0 {
-			report.Helpf("write `[%s]`, or each item in a line of its own, with `- ` before it", shortened(strings.Join(words, ", ")))
+			report.Helpf("write `[%s]`, or each item in a line of its own, with `- ` before it", shortenQuoted(strings.Join(words, ", ")))
 		}
-	case node.Kind == syntax.Mapping && item.Kind() == reflect.String && node.First != nil && onlyKeys(node):
+	case node.Kind == syntax.Mapping && item.Kind() == reflect.String && node.First != nil && hasOnlyKeys(node):
 		var names []string
 		for _, key := range d.uniqueKeys(node) {
 			names = append(names, key.Value)
 		}
-		report.Helpf("write `[%s]`: braces are for keys with values", shortened(strings.Join(names, ", ")))
+		report.Helpf("write `[%s]`: braces are for keys with values", shortenQuoted(strings.Join(names, ", ")))
 	case node.Kind == syntax.Mapping && item.Kind() == reflect.Struct:
 		report.Helpf("write `- ` before the first key of each item, and indent the others as deep as that key")
 	default:
@@ -184,8 +184,8 @@ func (d *decoder) reportNotList(node *syntax.Node, t target) {
 	}
 }
 
-// onlyKeys reports whether no key of a mapping has a value.
-func onlyKeys(node *syntax.Node) bool {
+// hasOnlyKeys reports whether no key of a mapping has a value.
+func hasOnlyKeys(node *syntax.Node) bool {
 	for key := node.First; key != nil; key = key.Next.Next {
 		if key.Next.Follow().Tag != syntax.Null {
 			return false
@@ -195,12 +195,12 @@ func onlyKeys(node *syntax.Node) bool {
 }
 
 // reportNotMapping reports a value where keys are wanted.
-func (d *decoder) reportNotMapping(node *syntax.Node, t target) {
-	report := d.wrongType(node, t, "a mapping")
-	names := structureOf(t.value.Type()).names()
+func (d *decoder) reportNotMapping(node *syntax.Node, t decodeTarget) {
+	report := d.reportWrongType(node, t, "a mapping")
+	names := structFieldsOf(t.value.Type()).names()
 	if node.Kind == syntax.Sequence && node.First != nil && node.First.Follow().Kind == syntax.Mapping {
 		report.Helpf("remove the `- `: `%s` is there once, and has keys", t.name)
 		return
 	}
-	report.Helpf("write its keys below it, indented deeper: %s", oneOf(names))
+	report.Helpf("write its keys below it, indented deeper: %s", quotedNames(names))
 }

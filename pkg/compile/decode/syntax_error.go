@@ -13,9 +13,9 @@ import (
 // reportSyntax reports text that the parser refused: where the mistake is, if its lines show that, or else where the parser stopped. A
 // mistake is never behind that place.
 func reportSyntax(file *source.File, wrong *syntax.Error, list *diag.List) {
-	cause, found := lines.Cause(file.Text())
+	cause, found := lines.FirstMistake(file.Text())
 	if !found || cause.Line > wrong.At.Line {
-		reportStop(file, wrong, list)
+		reportWhereParserStopped(file, wrong, list)
 		return
 	}
 	at := file.Token(cause.Line, cause.Column, cause.Length)
@@ -23,8 +23,8 @@ func reportSyntax(file *source.File, wrong *syntax.Error, list *diag.List) {
 	reportOddSpace(report, file, cause.Line)
 }
 
-// reportStop reports the parser's error where the parser stopped.
-func reportStop(file *source.File, wrong *syntax.Error, list *diag.List) {
+// reportWhereParserStopped reports the parser's error where the parser stopped.
+func reportWhereParserStopped(file *source.File, wrong *syntax.Error, list *diag.List) {
 	message, likely := wrong.Message, parserMessages[wrong.Message]
 	if likely.message != "" {
 		message = likely.message

@@ -20,7 +20,7 @@ type Unknown struct {
 // specsOfUnreadable adds the specs that a file would define if it could be read, as far as its lines show them. They are unsound and empty, but
 // their names are known, so that nobody is told that what he refers to does not exist. A file that is not read because of its name
 // defines nothing, and is not an error.
-func specsOfUnreadable(file *source.File, b *batch) {
+func specsOfUnreadable(file *source.File, b *fileResult) {
 	if errors.Is(file.Err, source.ErrIgnored) {
 		return
 	}
@@ -30,11 +30,11 @@ func specsOfUnreadable(file *source.File, b *batch) {
 	}
 	known := map[[2]string]bool{}
 	for _, d := range b.documents {
-		known[nameOf(d)] = true
+		known[kindAndName(d)] = true
 	}
 	for _, spec := range lines.Specs(strings.ToValidUTF8(file.Text(), "?")) {
 		d := unreadSpec(file, spec.Kind, spec.Name, syntax.Place{Line: int32(spec.Place.Line), Column: int32(spec.Place.Column), Length: int32(spec.Place.Length)})
-		if !known[nameOf(d)] {
+		if !known[kindAndName(d)] {
 			b.documents = append(b.documents, d)
 		}
 	}
@@ -59,13 +59,13 @@ func unreadSpec(file *source.File, kind, name string, at syntax.Place) *Document
 	field.SetString(name)
 	d := decoder{file: file}
 	if at.Line > 0 {
-		d.remember(target{value: field, key: at}, at)
+		d.rememberPlace(decodeTarget{value: field, key: at}, at)
 	}
-	return &Document{Spec: spec, File: file, Unread: true, places: index(d.places)}
+	return &Document{Spec: spec, File: file, Unread: true, places: indexFields(d.places)}
 }
 
-// nameOf is what specs are told apart by: kind and name.
-func nameOf(d *Document) [2]string {
+// kindAndName is what specs are told apart by: kind and name.
+func kindAndName(d *Document) [2]string {
 	spec := reflect.ValueOf(d.Spec).Elem()
 	return [2]string{spec.Type().Name(), spec.FieldByName("Metadata").FieldByName("Name").String()}
 }

@@ -158,7 +158,7 @@ func TestWorkers(t *testing.T) {
 	load := func(workers int) ([]any, []string) {
 		list := &diag.List{}
 		var specs []any
-		for _, d := range (Loader{Root: root, Jsonnet: jsonnet.Here{}, Workers: workers}).Load(source.Find(root), list) {
+		for _, d := range (Loader{Root: root, Jsonnet: jsonnet.InProcessEvaluator{}, Workers: workers}).Load(source.Find(root), list) {
 			if !d.Unread {
 				specs = append(specs, d.Spec)
 			}
@@ -203,7 +203,7 @@ local tenant(name) = {
 		"catalog/q.jsonnet": {Data: []byte("null")},
 	}
 	list := &diag.List{}
-	documents := slices.DeleteFunc(Loader{Root: root, Jsonnet: jsonnet.Here{}}.Load(source.Find(root), list), func(d *Document) bool { return d.Unread })
+	documents := slices.DeleteFunc(Loader{Root: root, Jsonnet: jsonnet.InProcessEvaluator{}}.Load(source.Find(root), list), func(d *Document) bool { return d.Unread })
 	if len(documents) != 2 {
 		t.Errorf("%d documents", len(documents))
 	}

@@ -9,8 +9,8 @@ import "strings"
 // entries.go, and its example in testdata/errors/codes, from which docs/diagnostics is generated.
 type Code string
 
-// Judges reports whether a code is of rules and proofs: what it is about has a meaning, which is not a good one.
-func (c Code) Judges() bool {
+// IsOfRuleOrProof reports whether a code is of rules and proofs: what it is about has a meaning, which is not a good one.
+func (c Code) IsOfRuleOrProof() bool {
 	return strings.HasPrefix(string(c), "LS4") || strings.HasPrefix(string(c), "LS7")
 }
 

@@ -88,8 +88,8 @@ func (l *List) Warnf(code Code, span source.Span, format string, args ...any) *D
 	return l.add(&Diagnostic{Code: code, Severity: Warning, Message: fmt.Sprintf(format, args...), Span: span})
 }
 
-// Take adds what others found, as copies: waiving one here waives none there.
-func (l *List) Take(found []*Diagnostic) {
+// AddCopies adds what others found, as copies: waiving one here waives none there.
+func (l *List) AddCopies(found []*Diagnostic) {
 	for _, d := range found {
 		own := *d
 		l.add(&own)
@@ -114,7 +114,7 @@ func (l *List) Errors() int { return l.count(Error) }
 // are judgements about specs that compile.
 func (l *List) Unreadable() bool {
 	return slices.ContainsFunc(l.items, func(d *Diagnostic) bool {
-		return d.Severity == Error && d.Waived == nil && (!d.Code.Judges() || d.Secret)
+		return d.Severity == Error && d.Waived == nil && (!d.Code.IsOfRuleOrProof() || d.Secret)
 	})
 }
 
@@ -137,18 +137,18 @@ func (l *List) Sorted() []*Diagnostic {
 	sorted := append([]*Diagnostic(nil), l.items...)
 	sort.SliceStable(sorted, func(i, j int) bool {
 		a, b := sorted[i], sorted[j]
-		return before(a, b) || !before(b, a) && a.Waived == nil && b.Waived != nil
+		return sortsBefore(a, b) || !sortsBefore(b, a) && a.Waived == nil && b.Waived != nil
 	})
 	unique := sorted[:0]
 	for i, d := range sorted {
-		if i == 0 || before(sorted[i-1], d) {
+		if i == 0 || sortsBefore(sorted[i-1], d) {
 			unique = append(unique, d)
 		}
 	}
-	return folded(unique, spotOf, inOtherWords)
+	return foldByCause(unique, placeCauseOf, otherWordsNote)
 }
 
-func before(a, b *Diagnostic) bool {
+func sortsBefore(a, b *Diagnostic) bool {
 	switch {
 	case a.Span.Before(b.Span):
 		return true

@@ -12,10 +12,10 @@ func Nearest(got string, candidates []string) (string, bool) {
 	best, distance := "", len(got)+1
 	for _, candidate := range candidates {
 		a, b := []rune(got), []rune(candidate)
-		if max(len(a), len(b))-min(len(a), len(b)) > allowed(b) {
+		if max(len(a), len(b))-min(len(a), len(b)) > allowedTypos(b) {
 			continue // too far whatever the letters are; the text may be very long
 		}
-		if d := edits(a, b); d <= allowed(b) && d < distance {
+		if d := editDistance(a, b); d <= allowedTypos(b) && d < distance {
 			best, distance = candidate, d
 		}
 	}
@@ -26,7 +26,7 @@ func Nearest(got string, candidates []string) (string, bool) {
 // two names, and so are gpu1 and gpu2.
 func NearMiss(got string, candidates []string) (string, bool) {
 	i := slices.IndexFunc(candidates, func(candidate string) bool {
-		return almostSame(got, candidate) && edits([]rune(got), []rune(candidate)) == 1 && withoutDigits(got) != withoutDigits(candidate) && isNearMiss(strings.Split(got, "-"), strings.Split(candidate, "-"))
+		return almostSame(got, candidate) && editDistance([]rune(got), []rune(candidate)) == 1 && withoutDigits(got) != withoutDigits(candidate) && isNearMiss(strings.Split(got, "-"), strings.Split(candidate, "-"))
 	})
 	if i < 0 {
 		return "", false
@@ -70,12 +70,12 @@ func withoutDigits(text string) string {
 	}, text)
 }
 
-// allowed is how many letters may be wrong for a candidate to be meant.
-func allowed(candidate []rune) int { return max(1, len(candidate)/3) }
+// allowedTypos is how many letters may be wrong for a candidate to be meant.
+func allowedTypos(candidate []rune) int { return max(1, len(candidate)/3) }
 
-// edits is the optimal string alignment distance: insert, delete, replace, or swap two neighbours. Letters that differ in
+// editDistance is the optimal string alignment distance: insert, delete, replace, or swap two neighbours. Letters that differ in
 // case only count as equal.
-func edits(a, b []rune) int {
+func editDistance(a, b []rune) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)
@@ -87,7 +87,7 @@ func edits(a, b []rune) int {
 	for i := 1; i <= len(a); i++ {
 		for j := 1; j <= len(b); j++ {
 			cost := 1
-			if fold(a[i-1]) == fold(b[j-1]) {
+			if foldCase(a[i-1]) == foldCase(b[j-1]) {
 				cost = 0
 			}
 			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
@@ -99,7 +99,7 @@ func edits(a, b []rune) int {
 	return rows[len(a)][len(b)]
 }
 
-func fold(r rune) rune {
+func foldCase(r rune) rune {
 	if r >= 'A' && r <= 'Z' {
 		return r + 'a' - 'A'
 	}

@@ -19,11 +19,11 @@ type Place struct {
 // Places turns spans into places that lie inside their line. It measures each line once, because a file may have one line with many
 // thousand mistakes. The zero Places is ready.
 type Places struct {
-	lengths map[lineOf]int
+	lengths map[fileLine]int
 	lines   map[*source.File]int
 }
 
-type lineOf struct {
+type fileLine struct {
 	file *source.File
 	line int
 }
@@ -34,7 +34,7 @@ func (p *Places) PlaceOf(span source.Span) Place {
 		return Place{File: span.Path()}
 	}
 	line := min(span.Line, p.lineCount(span.File))
-	end := p.length(span.File, line) + 1
+	end := p.lineLength(span.File, line) + 1
 	column := min(max(1, span.Column), end)
 	return Place{File: span.Path(), Line: line, Column: column, EndColumn: min(column+max(1, span.Length), end)}
 }
@@ -56,12 +56,12 @@ func lineEnds(data []byte) int {
 	return bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) - bytes.Count(data, []byte("\r\n"))
 }
 
-func (p *Places) length(file *source.File, line int) int {
-	key := lineOf{file, line}
+func (p *Places) lineLength(file *source.File, line int) int {
+	key := fileLine{file, line}
 	length, known := p.lengths[key]
 	if !known {
 		if p.lengths == nil {
-			p.lengths = map[lineOf]int{}
+			p.lengths = map[fileLine]int{}
 		}
 		length = utf8.RuneCountInString(file.Line(line))
 		p.lengths[key] = length

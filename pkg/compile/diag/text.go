@@ -20,7 +20,7 @@ func Colours() Palette {
 	return Palette{Error: "\x1b[1;31m", Warning: "\x1b[1;33m", Place: "\x1b[34m", Help: "\x1b[32m", Reset: "\x1b[0m"}
 }
 
-func (p Palette) of(d *Diagnostic) string {
+func (p Palette) severityColour(d *Diagnostic) string {
 	switch {
 	case d.Waived != nil:
 		return p.Help
@@ -30,8 +30,8 @@ func (p Palette) of(d *Diagnostic) string {
 	return p.Warning
 }
 
-// word is how a finding is called: by its severity, or waived.
-func (d *Diagnostic) word() string {
+// severityWord is how a finding is called: by its severity, or waived.
+func (d *Diagnostic) severityWord() string {
 	if d.Waived != nil {
 		return "waived"
 	}
@@ -46,7 +46,7 @@ const maxShown = 200
 func (l *List) WriteText(w io.Writer, p Palette) error {
 	var b strings.Builder
 	items := l.Sorted()
-	causes := folded(items, reasonOf, elsewhere)
+	causes := foldByCause(items, messageCauseOf, otherPlacesNote)
 	shown := mostImportant(causes)
 	printer := textPrinter{palette: p, secrets: secretLines(items)}
 	for _, d := range shown {
@@ -57,7 +57,7 @@ func (l *List) WriteText(w io.Writer, p Palette) error {
 		fmt.Fprintf(&b, "%d more are not shown here; the format json has them all\n", more)
 	}
 	if len(items) > 0 {
-		fmt.Fprintln(&b, totals(items))
+		fmt.Fprintln(&b, totalsText(items))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -93,30 +93,30 @@ type textPrinter struct {
 	palette Palette
 	places  Places
 	// secrets are the lines that nobody may show, whichever finding is about them.
-	secrets map[lineOf]bool
+	secrets map[fileLine]bool
 }
 
-func secretLines(items []*Diagnostic) map[lineOf]bool {
-	lines := map[lineOf]bool{}
+func secretLines(items []*Diagnostic) map[fileLine]bool {
+	lines := map[fileLine]bool{}
 	for _, d := range items {
 		if d.Secret {
-			lines[lineOf{d.Span.File, d.Span.Line}] = true
+			lines[fileLine{d.Span.File, d.Span.Line}] = true
 		}
 	}
 	return lines
 }
 
-func (page *textPrinter) snippet(arrow string, span source.Span, label, colour string) snippet {
-	return snippet{arrow, span, page.places.PlaceOf(span), label, colour, page.secrets[lineOf{span.File, span.Line}]}
+func (page *textPrinter) newSnippet(arrow string, span source.Span, label, colour string) lineSnippet {
+	return lineSnippet{arrow, span, page.places.PlaceOf(span), label, colour, page.secrets[fileLine{span.File, span.Line}]}
 }
 
 func (page *textPrinter) writeDiagnostic(b *strings.Builder, d *Diagnostic) {
-	p, colour := page.palette, page.palette.of(d)
-	fmt.Fprintf(b, "%s%s[%s]%s: %s\n", colour, d.word(), d.Code, p.Reset, visible(d.Message))
-	snippets := []snippet{page.snippet("-->", d.Span, "", colour)}
+	p, colour := page.palette, page.palette.severityColour(d)
+	fmt.Fprintf(b, "%s%s[%s]%s: %s\n", colour, d.severityWord(), d.Code, p.Reset, escapeInvisible(d.Message))
+	snippets := []lineSnippet{page.newSnippet("-->", d.Span, "", colour)}
 	last := snippets[0].place.Line
 	for _, r := range d.Related {
-		snippets = append(snippets, page.snippet(":::", r.Span, r.Message, p.Place))
+		snippets = append(snippets, page.newSnippet(":::", r.Span, r.Message, p.Place))
 		last = max(last, snippets[len(snippets)-1].place.Line)
 	}
 	gutter := strings.Repeat(" ", len(fmt.Sprint(last)))
@@ -124,18 +124,18 @@ func (page *textPrinter) writeDiagnostic(b *strings.Builder, d *Diagnostic) {
 		s.write(b, gutter, p)
 	}
 	if d.Waived != nil {
-		fmt.Fprintf(b, "%s %s=%s waived until %s: %s\n", gutter, p.Place, p.Reset, visible(d.Waived.Until), visible(d.Waived.Reason))
+		fmt.Fprintf(b, "%s %s=%s waived until %s: %s\n", gutter, p.Place, p.Reset, escapeInvisible(d.Waived.Until), escapeInvisible(d.Waived.Reason))
 	}
 	for _, note := range d.Notes {
-		fmt.Fprintf(b, "%s %s=%s note: %s\n", gutter, p.Place, p.Reset, visible(note))
+		fmt.Fprintf(b, "%s %s=%s note: %s\n", gutter, p.Place, p.Reset, escapeInvisible(note))
 	}
 	for _, help := range d.Help {
-		fmt.Fprintf(b, "%s %s=%s %shelp%s: %s\n", gutter, p.Place, p.Reset, p.Help, p.Reset, visible(help))
+		fmt.Fprintf(b, "%s %s=%s %shelp%s: %s\n", gutter, p.Place, p.Reset, p.Help, p.Reset, escapeInvisible(help))
 	}
 }
 
-// snippet is a line of a file with carets under a token.
-type snippet struct {
+// lineSnippet is a line of a file with carets under a token.
+type lineSnippet struct {
 	arrow         string
 	span          source.Span
 	place         Place
@@ -143,31 +143,31 @@ type snippet struct {
 	secret        bool
 }
 
-func (s snippet) write(b *strings.Builder, gutter string, p Palette) {
+func (s lineSnippet) write(b *strings.Builder, gutter string, p Palette) {
 	switch {
 	case s.span.IsZero():
 		return
 	case s.place.Line == 0:
-		fmt.Fprintf(b, "%s%s%s%s %s\n", gutter, p.Place, s.arrow, p.Reset, visible(s.place.File))
+		fmt.Fprintf(b, "%s%s%s%s %s\n", gutter, p.Place, s.arrow, p.Reset, escapeInvisible(s.place.File))
 		return
 	}
-	fmt.Fprintf(b, "%s%s%s%s %s:%d:%d\n", gutter, p.Place, s.arrow, p.Reset, visible(s.place.File), s.place.Line, s.place.Column)
+	fmt.Fprintf(b, "%s%s%s%s %s:%d:%d\n", gutter, p.Place, s.arrow, p.Reset, escapeInvisible(s.place.File), s.place.Line, s.place.Column)
 	if s.secret {
 		fmt.Fprintf(b, "%s %s|%s (the line is not shown)\n", gutter, p.Place, p.Reset)
 		return
 	}
 	before, token, after := s.excerpt()
 	fmt.Fprintf(b, "%s %s|%s\n", gutter, p.Place, p.Reset)
-	fmt.Fprintf(b, "%s%*d |%s %s\n", p.Place, len(gutter), s.place.Line, p.Reset, visible(before+token+after))
-	marks := blank(visible(before)) + s.colour + strings.Repeat("^", max(1, columns(visible(token)))) + p.Reset
-	fmt.Fprintf(b, "%s %s|%s %s\n", gutter, p.Place, p.Reset, strings.TrimRight(marks+" "+visible(s.label), " "))
+	fmt.Fprintf(b, "%s%*d |%s %s\n", p.Place, len(gutter), s.place.Line, p.Reset, escapeInvisible(before+token+after))
+	marks := blankOfSameWidth(escapeInvisible(before)) + s.colour + strings.Repeat("^", max(1, displayWidth(escapeInvisible(token)))) + p.Reset
+	fmt.Fprintf(b, "%s %s|%s %s\n", gutter, p.Place, p.Reset, strings.TrimRight(marks+" "+escapeInvisible(s.label), " "))
 }
 
 // maxExcerpt is how many characters of a line are shown.
 const maxExcerpt = 400
 
 // excerpt returns the line around the token; of a very long line the part around it, with dots where it is cut.
-func (s snippet) excerpt() (before, token, after string) {
+func (s lineSnippet) excerpt() (before, token, after string) {
 	line := []rune(s.span.File.Line(s.place.Line))
 	start, end := s.place.Column-1, s.place.EndColumn-1
 	if len(line) <= maxExcerpt {
@@ -186,31 +186,31 @@ func (s snippet) excerpt() (before, token, after string) {
 	return before, string(line[start:end]), after
 }
 
-// blank returns the room that text takes. It keeps tabs, so that carets stay under their token whatever the width of a tab is.
-func blank(text string) string {
+// blankOfSameWidth returns the room that text takes. It keeps tabs, so that carets stay under their token whatever the width of a tab is.
+func blankOfSameWidth(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if r == '\t' {
 			b.WriteRune(r)
 			continue
 		}
-		b.WriteString(strings.Repeat(" ", width(r)))
+		b.WriteString(strings.Repeat(" ", runeWidth(r)))
 	}
 	return b.String()
 }
 
-// columns returns how wide text is on a terminal.
-func columns(text string) int {
+// displayWidth returns how wide text is on a terminal.
+func displayWidth(text string) int {
 	n := 0
 	for _, r := range text {
-		n += width(r)
+		n += runeWidth(r)
 	}
 	return n
 }
 
-// visible replaces control characters, line separators and marks that change the direction of text: a spec must not steer the
+// escapeInvisible replaces control characters, line separators and marks that change the direction of text: a spec must not steer the
 // reader's terminal, nor show other text than it has (https://trojansource.codes).
-func visible(line string) string {
+func escapeInvisible(line string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r < ' ' && r != '\t', r >= 0x7f && r < 0xa0, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f:
@@ -220,7 +220,7 @@ func visible(line string) string {
 	}, line)
 }
 
-func totals(items []*Diagnostic) string {
+func totalsText(items []*Diagnostic) string {
 	errors, warnings, waived := 0, 0, 0
 	for _, d := range items {
 		switch {

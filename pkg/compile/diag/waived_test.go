@@ -26,7 +26,7 @@ func waivedAndNot() *List {
 func TestTake(t *testing.T) {
 	from := waivedAndNot()
 	list := &List{}
-	list.Take(from.Since(0))
+	list.AddCopies(from.Since(0))
 	if diff := cmp.Diff(from.Records(), list.Records()); diff != "" {
 		t.Errorf("(-from +list):\n%s", diff)
 	}

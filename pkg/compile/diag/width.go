@@ -9,8 +9,8 @@ var wide = [...][2]rune{
 	{0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
 }
 
-// width returns the number of columns of a character on a terminal: 0 for those that are drawn over the one before.
-func width(r rune) int {
+// runeWidth returns the number of columns of a character on a terminal: 0 for those that are drawn over the one before.
+func runeWidth(r rune) int {
 	if r < 0x300 {
 		return 1
 	}

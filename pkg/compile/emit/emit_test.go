@@ -332,7 +332,7 @@ func TestPlain(t *testing.T) {
 	meaning := regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
 	compare := func(s string) {
 		want := amount.MatchString(s) || word.MatchString(s) && !meaning.MatchString(s)
-		if got := isAmount(s) || isWord(s) && !hasMeaning(s); got != want {
+		if got := isAmount(s) || isPlainWord(s) && !hasYAMLMeaning(s); got != want {
 			t.Errorf("%q is plain: %t, want %t", s, got, want)
 		}
 	}

@@ -25,8 +25,8 @@ type File struct {
 	Data []byte
 }
 
-// Entry is a file of objects in a folder of a cluster, as a kustomization lists it.
-type Entry struct {
+// KustomizationEntry is a file of objects in a folder of a cluster, as a kustomization lists it.
+type KustomizationEntry struct {
 	Folder, Name string
 	// Rank is the lowest one of the file's objects: files of a lower rank are applied first.
 	Rank int
@@ -38,9 +38,9 @@ const header = "# Compiled by runtime-compiler from the specs of this repository
 const kustomizationFile = "kustomization.yaml"
 
 // Files returns the files of objects, which are sorted: one per Folder and File, and an entry for each.
-func Files(cluster string, objects []object.Object) ([]File, []Entry) {
+func Files(cluster string, objects []object.Object) ([]File, []KustomizationEntry) {
 	var files []File
-	var entries []Entry
+	var entries []KustomizationEntry
 	for len(objects) > 0 {
 		first := &objects[0]
 		n := 1
@@ -48,9 +48,9 @@ func Files(cluster string, objects []object.Object) ([]File, []Entry) {
 			n++
 		}
 		name := first.File + ".yaml"
-		files = append(files, File{Path: path.Join(cluster, first.Folder, name), Data: encode(objects[:n])})
+		files = append(files, File{Path: path.Join(cluster, first.Folder, name), Data: encodeObjects(objects[:n])})
 		// The first object of a file has the lowest rank in it.
-		entries = append(entries, Entry{Folder: first.Folder, Name: name, Rank: first.Rank()})
+		entries = append(entries, KustomizationEntry{Folder: first.Folder, Name: name, Rank: first.Rank()})
 		objects = objects[n:]
 	}
 	return files, entries
@@ -59,7 +59,7 @@ func Files(cluster string, objects []object.Object) ([]File, []Entry) {
 // sizeOfObject is about what an object of a tenant takes, in bytes.
 const sizeOfObject = 512
 
-func encode(objects []object.Object) []byte {
+func encodeObjects(objects []object.Object) []byte {
 	out := append(make([]byte, 0, len(header)+sizeOfObject*len(objects)), header...)
 	for i := range objects {
 		out = append(out, "---\n"...)
@@ -69,25 +69,25 @@ func encode(objects []object.Object) []byte {
 }
 
 // Kustomizations returns a kustomization for each folder of a cluster, and one for the whole without the folder that stays apart.
-func Kustomizations(cluster string, entries []Entry, apart string) []File {
-	folders := map[string][]Entry{}
+func Kustomizations(cluster string, entries []KustomizationEntry, apart string) []File {
+	folders := map[string][]KustomizationEntry{}
 	for _, entry := range entries {
 		folders[entry.Folder] = append(folders[entry.Folder], entry)
 	}
 	var files []File
-	var top []Entry
+	var top []KustomizationEntry
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		files = append(files, kustomization(path.Join(cluster, folder), folders[folder]))
+		files = append(files, newKustomization(path.Join(cluster, folder), folders[folder]))
 		if folder != apart {
-			top = append(top, Entry{Name: folder})
+			top = append(top, KustomizationEntry{Name: folder})
 		}
 	}
-	return append(files, kustomization(cluster, top))
+	return append(files, newKustomization(cluster, top))
 }
 
-// kustomization lists resources in the order in which they can be applied: a file with namespaces before one with what is in them.
-func kustomization(folder string, entries []Entry) File {
-	slices.SortFunc(entries, func(a, b Entry) int {
+// newKustomization lists resources in the order in which they can be applied: a file with namespaces before one with what is in them.
+func newKustomization(folder string, entries []KustomizationEntry) File {
+	slices.SortFunc(entries, func(a, b KustomizationEntry) int {
 		// A folder comes after those in it: `~` is above all that names hold.
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), strings.Compare(a.Name+"/~", b.Name+"/~"))
 	})

@@ -16,7 +16,7 @@ func appendMap(out []byte, m *object.Node, depth int) []byte {
 	for i := range m.Children {
 		child := &m.Children[i]
 		if i > 0 {
-			out = indent(out, depth)
+			out = appendIndent(out, depth)
 		}
 		out = appendString(out, child.Key)
 		out = append(out, ':')
@@ -32,7 +32,7 @@ func appendAfterKey(out []byte, value *object.Node, depth int) []byte {
 		return appendScalar(out, value, depth+1)
 	case value.Kind == object.MapNode:
 		out = append(out, '\n')
-		out = indent(out, depth+1)
+		out = appendIndent(out, depth+1)
 		return appendMap(out, value, depth+1)
 	}
 	out = append(out, '\n')
@@ -42,7 +42,7 @@ func appendAfterKey(out []byte, value *object.Node, depth int) []byte {
 func appendList(out []byte, list *object.Node, depth int) []byte {
 	for i := range list.Children {
 		item := &list.Children[i]
-		out = indent(out, depth)
+		out = appendIndent(out, depth)
 		out = append(out, "- "...)
 		switch {
 		case item.Leaf():
@@ -57,7 +57,7 @@ func appendList(out []byte, list *object.Node, depth int) []byte {
 	return out
 }
 
-func indent(out []byte, depth int) []byte {
+func appendIndent(out []byte, depth int) []byte {
 	for range depth {
 		out = append(out, "  "...)
 	}
@@ -85,7 +85,7 @@ func appendScalar(out []byte, value *object.Node, depth int) []byte {
 }
 
 func appendString(out []byte, s string) []byte {
-	if isAmount(s) || isWord(s) && !hasMeaning(s) {
+	if isAmount(s) || isPlainWord(s) && !hasYAMLMeaning(s) {
 		return append(out, s...)
 	}
 	return appendQuoted(out, s)
@@ -111,9 +111,9 @@ var classes = func() (table [256]uint8) {
 	return table
 }()
 
-// isWord reports whether a string needs no quotes unless YAML has a meaning for it: it begins with a letter, `/` or `_`, and holds
+// isPlainWord reports whether a string needs no quotes unless YAML has a meaning for it: it begins with a letter, `/` or `_`, and holds
 // no character that is special anywhere. A colon or a space counts as special where another or the end follows.
-func isWord(s string) bool {
+func isPlainWord(s string) bool {
 	if s == "" || classes[s[0]] != letter && s[0] != '/' && s[0] != '_' {
 		return false
 	}
@@ -163,7 +163,7 @@ func afterDigits(s string) string {
 // meanings are the words to which YAML 1.1 or 1.2 gives a type of its own, in whatever case.
 var meanings = [...]string{"y", "n", "no", "on", "yes", "off", "true", "null", "false"}
 
-func hasMeaning(s string) bool {
+func hasYAMLMeaning(s string) bool {
 	if len(s) > len("false") {
 		return false
 	}
@@ -225,7 +225,7 @@ func appendBlock(out []byte, s string, depth int) []byte {
 	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
 		if line != "" {
-			out = indent(out, depth)
+			out = appendIndent(out, depth)
 			out = append(out, line...)
 		}
 		out = append(out, '\n')

@@ -68,8 +68,8 @@ func sameKind(asked string, id object.ID) bool {
 	return isY && name == stem+"ies"
 }
 
-// Objects returns the identities of the objects that a query selects.
-func Objects(objects []object.Object, q Query) []object.ID {
+// SelectedObjects returns the identities of the objects that a query selects.
+func SelectedObjects(objects []object.Object, q Query) []object.ID {
 	var found []object.ID
 	for i := range objects {
 		if q.Selects(objects[i].ID) {
@@ -79,21 +79,21 @@ func Objects(objects []object.Object, q Query) []object.ID {
 	return found
 }
 
-// Values returns the leaves that a query selects, in the order of the objects.
-func Values(cluster string, objects []object.Object, q Query) []Value {
+// SelectedValues returns the leaves that a query selects, in the order of the objects.
+func SelectedValues(cluster string, objects []object.Object, q Query) []Value {
 	var values []Value
 	for i := range objects {
 		o := &objects[i]
 		if !q.Selects(o.ID) {
 			continue
 		}
-		asked, _, ok := q.Path.In(&o.Root)
+		asked, _, ok := q.Path.ResolveIn(&o.Root)
 		if !ok {
 			continue
 		}
 		o.Leaves(func(path []string, leaf *object.Node, from *origin.Origin) {
-			if asked.Holds(path) {
-				values = append(values, value(cluster, o, path, leaf, from))
+			if asked.LeadsTo(path) {
+				values = append(values, newValue(cluster, o, path, leaf, from))
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func Affected(cluster string, objects []object.Object, file string, line int) []
 		o := &objects[i]
 		o.Leaves(func(path []string, leaf *object.Node, from *origin.Origin) {
 			if comesFromLine(from, o.Rule, file, line) {
-				values = append(values, value(cluster, o, path, leaf, from))
+				values = append(values, newValue(cluster, o, path, leaf, from))
 			}
 		})
 	}
@@ -123,15 +123,15 @@ func comesFromLine(from, rule *origin.Origin, file string, line int) bool {
 		return false
 	case at(from.At) || slices.ContainsFunc(from.Also, at):
 		return true
-	case from.Kind == origin.Rendered && (from != rule && comesFromLine(rule, rule, file, line) || shares(file, from.At.Path())):
+	case from.Kind == origin.Rendered && (from != rule && comesFromLine(rule, rule, file, line) || feedsAllTemplates(file, from.At.Path())):
 		return true
 	}
 	return slices.ContainsFunc(from.Lost, func(lost origin.Lost) bool { return comesFromLine(lost.Origin, rule, file, line) })
 }
 
-// shares reports whether a file feeds all templates of a chart, as its values and its helpers do: which line feeds which value only the
+// feedsAllTemplates reports whether a file feeds all templates of a chart, as its values and its helpers do: which line feeds which value only the
 // template knows. A chart within a chart has the values of both.
-func shares(file, template string) bool {
+func feedsAllTemplates(file, template string) bool {
 	switch base := path.Base(file); {
 	case base == "values.yaml", base == "Chart.yaml", path.Ext(base) == ".tpl":
 		return strings.HasPrefix(template, path.Dir(file)+"/")
@@ -139,12 +139,12 @@ func shares(file, template string) bool {
 	return false
 }
 
-// value copies the path, which the walk reuses.
-func value(cluster string, o *object.Object, path []string, leaf *object.Node, from *origin.Origin) Value {
-	return Value{Cluster: cluster, Object: o.ID, Path: append(Path(nil), path...), Text: text(leaf), From: from}
+// newValue copies the path, which the walk reuses.
+func newValue(cluster string, o *object.Object, path []string, leaf *object.Node, from *origin.Origin) Value {
+	return Value{Cluster: cluster, Object: o.ID, Path: append(Path(nil), path...), Text: leafText(leaf), From: from}
 }
 
-func text(leaf *object.Node) string {
+func leafText(leaf *object.Node) string {
 	switch leaf.Kind {
 	case object.MapNode:
 		return "{}"

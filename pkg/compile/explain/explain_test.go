@@ -63,7 +63,7 @@ func sample() []object.Object {
 	at := func(line int) *origin.Origin {
 		return &origin.Origin{At: source.Span{File: file, Line: line, Column: 1, Length: 1}}
 	}
-	over := at(2).Over("7", at(3))
+	over := at(2).Overriding("7", at(3))
 	root := object.Map("",
 		object.Text("apiVersion", "v1", nil), object.Text("kind", "ResourceQuota", nil),
 		object.Map("metadata", object.Text("name", "q", nil), object.Text("namespace", "a", at(1))),
@@ -85,7 +85,7 @@ func TestQueries(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := len(explain.Values("c", sample(), tc.query)); got != tc.want {
+			if got := len(explain.SelectedValues("c", sample(), tc.query)); got != tc.want {
 				t.Errorf("%d values, want %d", got, tc.want)
 			}
 		})
@@ -117,7 +117,7 @@ func TestAffectedBySeveral(t *testing.T) {
 	at := func(line int) source.Span { return source.Span{File: file, Line: line, Column: 1, Length: 1} }
 	both := &origin.Origin{Kind: origin.Derived, At: at(1), Also: []source.Span{at(2)}, Why: "sum"}
 	rendered := &origin.Origin{Kind: origin.Rendered, At: source.WholeFile(source.NewFile("charts/a/templates/a.yaml", nil))}
-	patched := (origin.Origin{Kind: origin.Patched, At: at(1)}).Over("x", rendered)
+	patched := (origin.Origin{Kind: origin.Patched, At: at(1)}).Overriding("x", rendered)
 	rule := &origin.Origin{Kind: origin.Rendered, At: at(3), Also: []source.Span{at(2)}}
 	objects := []object.Object{
 		object.New(object.Map("", object.Text("kind", "ConfigMap", nil), object.Text("sum", "3", both)), object.Place{}, origin.Rule("map", "sums")),
@@ -171,7 +171,7 @@ func TestItems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, below, ok := path.In(&root)
+			found, below, ok := path.ResolveIn(&root)
 			if found.String() != tc.want || ok != tc.ok {
 				t.Errorf("%s is %s, %v, want %s", tc.path, found, ok, tc.want)
 			}
@@ -194,7 +194,7 @@ func TestObjects(t *testing.T) {
 		"AnotherGroup": {explain.Query{Kind: "resourcequota.apps"}, 0},
 		"AnotherName":  {explain.Query{Name: "r"}, 0},
 	} {
-		if got := explain.Objects(objects, c.query); len(got) != c.want {
+		if got := explain.SelectedObjects(objects, c.query); len(got) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -206,12 +206,12 @@ func TestEmptyValues(t *testing.T) {
 		object.Map("spec", object.Node{Key: "podSelector", Kind: object.MapNode}, object.Node{Key: "ingress", Kind: object.ListNode}, object.Node{Key: "egress", Kind: object.NullNode}))
 	objects := []object.Object{object.New(root, object.Place{}, origin.Rule("closed", "nothing is open"))}
 	for path, want := range map[string]string{"podSelector": "{}", "ingress": "[]", "egress": "null"} {
-		values := explain.Values("c", objects, explain.Query{Path: explain.Path{"spec", path}})
+		values := explain.SelectedValues("c", objects, explain.Query{Path: explain.Path{"spec", path}})
 		if len(values) != 1 || values[0].Text != want {
 			t.Errorf("%s: %v", path, values)
 		}
 	}
-	if values := explain.Values("c", objects, explain.Query{Path: explain.Path{"spec", "policyTypes"}}); len(values) > 0 {
+	if values := explain.SelectedValues("c", objects, explain.Query{Path: explain.Path{"spec", "policyTypes"}}); len(values) > 0 {
 		t.Errorf("what is not there: %v", values)
 	}
 }

@@ -16,7 +16,7 @@ func ParsePath(text string) (Path, error) {
 	var path Path
 	rest := strings.TrimPrefix(text, ".")
 	for rest != "" {
-		key, after, err := segment(rest)
+		key, after, err := cutSegment(rest)
 		if err != nil {
 			return nil, fmt.Errorf("path `%s`: %w", text, err)
 		}
@@ -26,8 +26,8 @@ func ParsePath(text string) (Path, error) {
 	return path, nil
 }
 
-// segment cuts the first key off.
-func segment(text string) (key, rest string, err error) {
+// cutSegment cuts the first key off.
+func cutSegment(text string) (key, rest string, err error) {
 	if strings.HasPrefix(text, "[") {
 		inner, after, found := strings.Cut(text[1:], "]")
 		if !found {
@@ -48,10 +48,10 @@ func segment(text string) (key, rest string, err error) {
 }
 
 // String returns the path in the form that ParsePath reads.
-func (p Path) String() string { return object.Spell(p) }
+func (p Path) String() string { return object.SpellPath(p) }
 
-// Holds reports whether the other path is the same or leads to something below.
-func (p Path) Holds(other []string) bool {
+// LeadsTo reports whether the other path is the same or leads to something below.
+func (p Path) LeadsTo(other []string) bool {
 	if len(other) < len(p) {
 		return false
 	}

@@ -36,16 +36,16 @@ type entry struct {
 	beside string
 }
 
-// builder makes the blocks of one document.
-type builder struct {
-	text     *text
+// blockBuilder makes the blocks of one document.
+type blockBuilder struct {
+	text     *fileText
 	comments []*comment
 	// anchored says that the document has aliases: its keys keep their order, because an alias must follow its anchor.
 	anchored bool
 }
 
-func (b *builder) root(node *yaml.Node) (*block, error) {
-	if err := b.check(node, 0); err != nil {
+func (b *blockBuilder) buildRoot(node *yaml.Node) (*block, error) {
+	if err := b.refuseUnusedYAML(node, 0); err != nil {
 		return nil, err
 	}
 	var kind reflect.Type
@@ -54,39 +54,39 @@ func (b *builder) root(node *yaml.Node) (*block, error) {
 			kind = decode.TypeOf(node.Content[i+1].Value)
 		}
 	}
-	return b.block(node, nil, kind), nil
+	return b.buildBlock(node, nil, kind), nil
 }
 
-// check refuses what specs do not use.
-func (b *builder) check(node *yaml.Node, depth int) error {
+// refuseUnusedYAML refuses what specs do not use.
+func (b *blockBuilder) refuseUnusedYAML(node *yaml.Node, depth int) error {
 	switch {
 	case depth > maxDepth:
-		return refuse(b.text.file, node, "values are nested more than %d deep", maxDepth)
+		return refusalOf(b.text.file, node, "values are nested more than %d deep", maxDepth)
 	case depth == 0 && node.Anchor != "":
-		return refuse(b.text.file, node, "a document cannot have an anchor")
+		return refusalOf(b.text.file, node, "a document cannot have an anchor")
 	case node.Style&yaml.TaggedStyle != 0:
-		return refuse(b.text.file, node, "the tag `%s` is not used in specs: remove it", node.ShortTag())
+		return refusalOf(b.text.file, node, "the tag `%s` is not used in specs: remove it", node.ShortTag())
 	case node.Kind == yaml.AliasNode:
 		b.anchored = true
 		return nil
 	}
 	for i, child := range node.Content {
 		if node.Kind == yaml.MappingNode && i%2 == 0 && (child.Kind != yaml.ScalarNode || child.Anchor != "") {
-			return refuse(b.text.file, child, "a key must be a string")
+			return refusalOf(b.text.file, child, "a key must be a string")
 		}
-		if err := b.check(child, depth+1); err != nil {
+		if err := b.refuseUnusedYAML(child, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *builder) block(node *yaml.Node, parent *entry, kind reflect.Type) *block {
+func (b *blockBuilder) buildBlock(node *yaml.Node, parent *entry, kind reflect.Type) *block {
 	made := &block{node: node, parent: parent, kind: kind}
 	if node.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
-			b.add(made, &entry{key: key, value: node.Content[i+1], line: key.Line, col: key.Column}, fieldType(kind, key.Value))
+			b.addEntry(made, &entry{key: key, value: node.Content[i+1], line: key.Line, col: key.Column}, fieldType(kind, key.Value))
 		}
 		return made
 	}
@@ -99,13 +99,13 @@ func (b *builder) block(node *yaml.Node, parent *entry, kind reflect.Type) *bloc
 			}
 			e.line, e.col = dash, node.Column
 		}
-		b.add(made, e, kind)
+		b.addEntry(made, e, kind)
 	}
 	return made
 }
 
 // dashAfter returns the next line that begins with the dash of an item at a column.
-func (b *builder) dashAfter(line, column int) int {
+func (b *blockBuilder) dashAfter(line, column int) int {
 	for number := line + 1; number <= len(b.text.lines); number++ {
 		if n, ok := b.text.indent(number); ok && n == column-1 && b.text.line(number)[n] == '-' {
 			if _, isHidden := b.text.hiddenAt(number, n); !isHidden {
@@ -116,23 +116,23 @@ func (b *builder) dashAfter(line, column int) int {
 	return line
 }
 
-func (b *builder) add(in *block, e *entry, kind reflect.Type) {
+func (b *blockBuilder) addEntry(in *block, e *entry, kind reflect.Type) {
 	e.in = in
 	e.last = max(e.line, e.value.Line)
 	in.entries = append(in.entries, e)
 	switch {
 	case e.value.Kind != yaml.MappingNode && e.value.Kind != yaml.SequenceNode || len(e.value.Content) == 0:
-		e.last = max(e.last, b.lastHidden(e.value))
+		e.last = max(e.last, b.lastLineOfScalar(e.value))
 	case e.value.Style&yaml.FlowStyle != 0 && b.staysFlow(e):
-		e.last = b.closing(e.value)
+		e.last = b.closingBracketLine(e.value)
 	default:
 		e.last = e.line
-		e.inner = b.block(e.value, e, kind)
+		e.inner = b.buildBlock(e.value, e, kind)
 	}
 }
 
-// lastHidden returns the last line of a quoted or block scalar.
-func (b *builder) lastHidden(node *yaml.Node) int {
+// lastLineOfScalar returns the last line of a quoted or block scalar.
+func (b *blockBuilder) lastLineOfScalar(node *yaml.Node) int {
 	last := node.Line
 	if node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		for len(b.text.hidden[last+1]) > 0 && b.text.hidden[last+1][0].from == 0 {
@@ -150,27 +150,27 @@ func (b *builder) lastHidden(node *yaml.Node) int {
 const maxFlow = 100
 
 // staysFlow reports whether a flow collection is written on one line: it is short, and no comment stands in it.
-func (b *builder) staysFlow(e *entry) bool {
-	last := b.closing(e.value)
+func (b *blockBuilder) staysFlow(e *entry) bool {
+	last := b.closingBracketLine(e.value)
 	for _, c := range b.comments {
 		if c.line >= e.value.Line && c.line < last {
 			return false
 		}
 	}
-	length := e.col + len(flow(e.value))
+	length := e.col + len(flowText(e.value))
 	if e.key != nil {
 		length += len(e.key.Value) + 2
 	}
-	return length <= maxFlow && !hasBreak(e.value)
+	return length <= maxFlow && !hasLineBreak(e.value)
 }
 
-// hasBreak reports whether a value holds a line break, which has no short form in a flow collection.
-func hasBreak(node *yaml.Node) bool {
-	return slices.ContainsFunc(node.Content, hasBreak) || node.Kind == yaml.ScalarNode && slices.Contains([]rune(node.Value), '\n')
+// hasLineBreak reports whether a value holds a line break, which has no short form in a flow collection.
+func hasLineBreak(node *yaml.Node) bool {
+	return slices.ContainsFunc(node.Content, hasLineBreak) || node.Kind == yaml.ScalarNode && slices.Contains([]rune(node.Value), '\n')
 }
 
-// closing returns the line of the bracket that closes a flow collection.
-func (b *builder) closing(node *yaml.Node) int {
+// closingBracketLine returns the line of the bracket that closes a flow collection.
+func (b *blockBuilder) closingBracketLine(node *yaml.Node) int {
 	open := 0
 	for number, column := node.Line, node.Column-1; number <= len(b.text.lines); number, column = number+1, 0 {
 		line := b.text.line(number)
@@ -216,8 +216,8 @@ func isSpec(kind reflect.Type) bool {
 	return kind != nil && kind.Kind() == reflect.Struct && len(decode.Fields(kind)) > 0
 }
 
-// sort puts the entries of mappings into the order of their types. What is unknown comes last, in its own order.
-func (b *block) sort() {
+// sortByType puts the entries of mappings into the order of their types. What is unknown comes last, in its own order.
+func (b *block) sortByType() {
 	kind := b.kind
 	for kind != nil && (kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice) {
 		kind = kind.Elem()
@@ -231,7 +231,7 @@ func (b *block) sort() {
 	}
 	for _, e := range b.entries {
 		if e.inner != nil {
-			e.inner.sort()
+			e.inner.sortByType()
 		}
 	}
 }

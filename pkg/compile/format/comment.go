@@ -2,11 +2,11 @@ package format
 
 import "slices"
 
-// place gives every comment, and every blank line between entries, to what it stands at.
-func place(roots []*block, comments []*comment, t *text) {
+// placeComments gives every comment, and every blank line between entries, to what it stands at.
+func placeComments(roots []*block, comments []*comment, t *fileText) {
 	var all []*entry
 	for _, root := range roots {
-		all = collect(root, all)
+		all = collectEntries(root, all)
 	}
 	slices.SortStableFunc(all, func(a, b *entry) int {
 		if a.line != b.line {
@@ -16,13 +16,13 @@ func place(roots []*block, comments []*comment, t *text) {
 	})
 	for _, c := range comments {
 		if !c.own {
-			c.beside(all)
+			c.placeBeside(all)
 		}
 	}
-	p := placer{roots: roots, all: all}
+	p := commentPlacer{roots: roots, all: all}
 	for _, c := range comments {
 		if !c.placed {
-			p.above(c, t)
+			p.placeAbove(c, t)
 		}
 	}
 	for _, e := range all {
@@ -36,23 +36,23 @@ func place(roots []*block, comments []*comment, t *text) {
 	}
 }
 
-func collect(b *block, all []*entry) []*entry {
+func collectEntries(b *block, all []*entry) []*entry {
 	for _, e := range b.entries {
 		all = append(all, e)
 		if e.inner != nil {
-			all = collect(e.inner, all)
+			all = collectEntries(e.inner, all)
 		}
 	}
 	return all
 }
 
-func blankAbove(t *text, line int) bool {
+func blankAbove(t *fileText, line int) bool {
 	_, ok := t.indent(line - 1)
 	return line > 1 && !ok
 }
 
-// beside places a comment at the end of a line: beside the last entry that begins there or, in a value of several lines, before.
-func (c *comment) beside(all []*entry) {
+// placeBeside places a comment at the end of a line: beside the last entry that begins there or, in a value of several lines, before.
+func (c *comment) placeBeside(all []*entry) {
 	var last *entry
 	for _, e := range all {
 		if e.line <= c.line && (e.line < c.line || e.col < c.col) {
@@ -65,13 +65,13 @@ func (c *comment) beside(all []*entry) {
 	last.beside, c.placed = c.text, true
 }
 
-type placer struct {
+type commentPlacer struct {
 	roots []*block
 	all   []*entry
 }
 
-// above places a comment that has its own line.
-func (p placer) above(c *comment, t *text) {
+// placeAbove places a comment that has its own line.
+func (p commentPlacer) placeAbove(c *comment, t *fileText) {
 	c.placed = true
 	var before, after *entry
 	for _, e := range p.all {
@@ -91,27 +91,27 @@ func (p placer) above(c *comment, t *text) {
 		p.roots[0].head = append(p.roots[0].head, lines...)
 	case before != nil && c.line <= before.last: // in the value of an entry
 		before.head = append(before.head, lines...)
-	case after != nil && (before == nil || root(before) != root(after)) && c.line > marker(t, before, after):
-		root(after).head = append(root(after).head, lines...)
-	case after != nil && root(before) == root(after) && c.col <= after.col:
+	case after != nil && (before == nil || rootOf(before) != rootOf(after)) && c.line > documentMarkerBetween(t, before, after):
+		rootOf(after).head = append(rootOf(after).head, lines...)
+	case after != nil && rootOf(before) == rootOf(after) && c.col <= after.col:
 		after.head = append(after.head, lines...)
-	case after != nil && contains(before.in, after):
+	case after != nil && blockContains(before.in, after):
 		after.head = append(after.head, lines...)
 	default:
-		b := ending(before, after, c.col)
+		b := blockEndingAt(before, after, c.col)
 		b.foot = append(b.foot, lines...)
 	}
 }
 
-func root(e *entry) *block {
+func rootOf(e *entry) *block {
 	for e.in.parent != nil {
 		e = e.in.parent
 	}
 	return e.in
 }
 
-// marker returns the line of the last `---` between two entries, or 0.
-func marker(t *text, before, after *entry) int {
+// documentMarkerBetween returns the line of the last `---` between two entries, or 0.
+func documentMarkerBetween(t *fileText, before, after *entry) int {
 	first := 1
 	if before != nil {
 		first = before.last
@@ -128,11 +128,11 @@ func marker(t *text, before, after *entry) int {
 	return 0
 }
 
-// ending returns the block at whose end a comment stands: the innermost around the entry before it that is not deeper than the comment,
+// blockEndingAt returns the block at whose end a comment stands: the innermost around the entry before it that is not deeper than the comment,
 // but none that goes on with the entry after it. Where a list has the column of its key the comment is the key's neighbour.
-func ending(before, after *entry, col int) *block {
+func blockEndingAt(before, after *entry, col int) *block {
 	b := before.in
-	for b.parent != nil && (after == nil || !contains(b.parent.in, after)) {
+	for b.parent != nil && (after == nil || !blockContains(b.parent.in, after)) {
 		around := b.parent.in
 		if b.entries[0].col <= col && around.entries[0].col != col {
 			break
@@ -142,7 +142,7 @@ func ending(before, after *entry, col int) *block {
 	return b
 }
 
-func contains(b *block, e *entry) bool {
+func blockContains(b *block, e *entry) bool {
 	for ; e != nil; e = e.in.parent {
 		if e.in == b {
 			return true

@@ -37,7 +37,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.At.String() + ": " + r.Message }
 
-func refuse(file *source.File, node *yaml.Node, message string, args ...any) error {
+func refusalOf(file *source.File, node *yaml.Node, message string, args ...any) error {
 	return &Refusal{At: syntax.PlaceOf(file, node).In(file), Message: fmt.Sprintf(message, args...)}
 }
 
@@ -45,13 +45,13 @@ func refuse(file *source.File, node *yaml.Node, message string, args ...any) err
 // is a *syntax.Error for what is not YAML, a *Refusal for YAML that specs do not use, or says why else there is no result.
 func File(file *source.File) ([]byte, error) {
 	if strings.HasSuffix(file.Path, ".jsonnet") || strings.HasSuffix(file.Path, ".libsonnet") {
-		return program(file)
+		return formatJsonnet(file)
 	}
-	return specs(file)
+	return formatYAML(file)
 }
 
-// program formats Jsonnet with go-jsonnet's own formatter, which sometimes needs a second pass to reach the form that it keeps.
-func program(file *source.File) ([]byte, error) {
+// formatJsonnet formats Jsonnet with go-jsonnet's own formatter, which sometimes needs a second pass to reach the form that it keeps.
+func formatJsonnet(file *source.File) ([]byte, error) {
 	if len(file.Data) > maxProgram {
 		return nil, fmt.Errorf("the file is larger than %d bytes: split it", maxProgram)
 	}
@@ -78,41 +78,41 @@ func program(file *source.File) ([]byte, error) {
 // maxPasses is how often a program is formatted to find the form that no longer changes.
 const maxPasses = 5
 
-func specs(file *source.File) ([]byte, error) {
+func formatYAML(file *source.File) ([]byte, error) {
 	if !utf8.Valid(file.Data) {
 		return nil, errors.New("the file is not UTF-8: save it as UTF-8")
 	}
-	documents, err := parse(file)
+	documents, err := parseDocuments(file)
 	if err != nil {
 		return nil, err
 	}
 	if len(documents) == 0 {
-		return onlyComments(file), nil
+		return formatOnlyComments(file), nil
 	}
 	t := newText(file)
-	comments := t.comments(documents)
+	comments := t.findComments(documents)
 	var roots []*block
 	for _, document := range documents {
-		b := builder{text: t, comments: comments}
-		root, err := b.root(document)
+		b := blockBuilder{text: t, comments: comments}
+		root, err := b.buildRoot(document)
 		if err != nil {
 			return nil, err
 		}
 		roots = append(roots, root)
 	}
-	place(roots, comments, t)
+	placeComments(roots, comments, t)
 	for _, root := range roots {
-		root.sort()
+		root.sortByType()
 	}
-	result := write(roots)
-	if err := same(file, source.NewFile(file.Path, result), comments); err != nil {
+	result := writeBlocks(roots)
+	if err := checkSameContent(file, source.NewFile(file.Path, result), comments); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// onlyComments is a file without values: only its line ends are put right.
-func onlyComments(file *source.File) []byte {
+// formatOnlyComments formats a file without values: only its line ends are put right.
+func formatOnlyComments(file *source.File) []byte {
 	var b bytes.Buffer
 	for _, line := range strings.FieldsFunc(file.Text(), func(c rune) bool { return c == '\n' || c == '\r' }) {
 		if line = strings.TrimRight(line, " \t"); line != "" {
@@ -122,8 +122,8 @@ func onlyComments(file *source.File) []byte {
 	return b.Bytes()
 }
 
-// parse returns the documents that are not empty.
-func parse(file *source.File) ([]*yaml.Node, error) {
+// parseDocuments returns the documents that are not empty.
+func parseDocuments(file *source.File) ([]*yaml.Node, error) {
 	var documents []*yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(file.Data))
 	for {
@@ -133,12 +133,12 @@ func parse(file *source.File) ([]*yaml.Node, error) {
 			return documents, nil
 		}
 		if err != nil {
-			return nil, syntax.Located(file, err)
+			return nil, syntax.LocateError(file, err)
 		}
 		if root := document.Content[0]; root.Kind == yaml.MappingNode {
 			documents = append(documents, root)
 		} else if root.ShortTag() != "!!null" {
-			return nil, refuse(file, root, "a document must be a mapping")
+			return nil, refusalOf(file, root, "a document must be a mapping")
 		}
 		if len(documents) > syntax.MaxDocuments {
 			return nil, syntax.ErrTooMany
@@ -149,29 +149,29 @@ func parse(file *source.File) ([]*yaml.Node, error) {
 // errLossy says that formatting would lose something. It should not occur: the file is left alone.
 var errLossy = errors.New("the file cannot be formatted without changing what it says")
 
-// same compares values and comments.
-func same(before, after *source.File, comments []*comment) error {
+// checkSameContent compares values and comments.
+func checkSameContent(before, after *source.File, comments []*comment) error {
 	var was, is syntax.Reader
 	old, err := was.YAML(before)
 	if err != nil {
 		return err
 	}
 	now, err := is.YAML(after)
-	if err != nil || !slices.EqualFunc(old, now, func(a, b *syntax.Node) bool { return equal(a, b, 0) }) {
+	if err != nil || !slices.EqualFunc(old, now, func(a, b *syntax.Node) bool { return equalValues(a, b, 0) }) {
 		return errLossy
 	}
-	documents, err := parse(after)
+	documents, err := parseDocuments(after)
 	if err != nil {
 		return errLossy
 	}
 	t := newText(after)
-	if !slices.Equal(texts(comments), texts(t.comments(documents))) {
+	if !slices.Equal(commentTexts(comments), commentTexts(t.findComments(documents))) {
 		return fmt.Errorf("%w: a comment would be lost", errLossy)
 	}
 	return nil
 }
 
-func texts(comments []*comment) []string {
+func commentTexts(comments []*comment) []string {
 	var all []string
 	for _, c := range comments {
 		all = append(all, c.text)
@@ -180,8 +180,8 @@ func texts(comments []*comment) []string {
 	return all
 }
 
-// equal compares values; the order of keys does not count.
-func equal(a, b *syntax.Node, depth int) bool {
+// equalValues compares values; the order of keys does not count.
+func equalValues(a, b *syntax.Node, depth int) bool {
 	if a.Kind != b.Kind || a.Tag != b.Tag || a.Foreign != b.Foreign || depth > maxDepth {
 		return false
 	}
@@ -191,19 +191,19 @@ func equal(a, b *syntax.Node, depth int) bool {
 	case syntax.Scalar:
 		return a.Tag == syntax.Null || a.Value == b.Value
 	case syntax.Mapping:
-		return slices.EqualFunc(sorted(a), sorted(b), func(x, y *syntax.Node) bool {
-			return x.Value == y.Value && equal(x.Next, y.Next, depth+1)
+		return slices.EqualFunc(sortedKeys(a), sortedKeys(b), func(x, y *syntax.Node) bool {
+			return x.Value == y.Value && equalValues(x.Next, y.Next, depth+1)
 		})
 	}
 	x, y := a.First, b.First
-	for x != nil && y != nil && equal(x, y, depth+1) {
+	for x != nil && y != nil && equalValues(x, y, depth+1) {
 		x, y = x.Next, y.Next
 	}
 	return x == nil && y == nil
 }
 
-// sorted returns the keys of a mapping by name; those with one name keep their order.
-func sorted(mapping *syntax.Node) []*syntax.Node {
+// sortedKeys returns the keys of a mapping by name; those with one name keep their order.
+func sortedKeys(mapping *syntax.Node) []*syntax.Node {
 	var keys []*syntax.Node
 	for key := mapping.First; key != nil; key = key.Next.Next {
 		keys = append(keys, key)

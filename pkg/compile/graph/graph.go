@@ -17,13 +17,13 @@ import (
 
 // Graph collects units; Drawing returns what was collected.
 type Graph struct {
-	boxes map[box]*content
+	boxes map[boxKey]*boxContent
 }
 
-// box is what objects are drawn as one.
-type box struct{ cluster, folder, kind string }
+// boxKey is what objects are drawn as one.
+type boxKey struct{ cluster, folder, kind string }
 
-type content struct {
+type boxContent struct {
 	objects int
 	files   map[string]bool
 }
@@ -31,24 +31,24 @@ type content struct {
 // Add adds the objects of a unit.
 func (g *Graph) Add(cluster string, objects []object.Object) {
 	if g.boxes == nil {
-		g.boxes = map[box]*content{}
+		g.boxes = map[boxKey]*boxContent{}
 	}
 	for i := range objects {
 		o := &objects[i]
-		key := box{cluster: cluster, folder: o.Folder, kind: o.ID.Kind}
+		key := boxKey{cluster: cluster, folder: o.Folder, kind: o.ID.Kind}
 		if g.boxes[key] == nil {
-			g.boxes[key] = &content{files: map[string]bool{}}
+			g.boxes[key] = &boxContent{files: map[string]bool{}}
 		}
 		c := g.boxes[key]
 		c.objects++
 		if file := o.Origin.Path(); file != "" {
 			c.files[file] = true
 		}
-		o.Leaves(func(_ []string, _ *object.Node, from *origin.Origin) { c.feeds(from) })
+		o.Leaves(func(_ []string, _ *object.Node, from *origin.Origin) { c.addFeeds(from) })
 	}
 }
 
-func (c *content) feeds(from *origin.Origin) {
+func (c *boxContent) addFeeds(from *origin.Origin) {
 	if file := from.At.Path(); file != "" {
 		c.files[file] = true
 	}
@@ -81,7 +81,7 @@ const maxTenants = 8
 
 // Drawing returns the graph.
 func (g *Graph) Drawing() Drawing {
-	boxes := g.folded()
+	boxes := g.foldTenants()
 	var d Drawing
 	specs := map[string]int{}
 	for _, key := range sortedBoxes(boxes) {
@@ -103,8 +103,8 @@ func (g *Graph) Drawing() Drawing {
 	return d
 }
 
-// folded makes one of the tenants of a cluster where there are too many to see.
-func (g *Graph) folded() map[box]*content {
+// foldTenants makes one of the tenants of a cluster where there are too many to see.
+func (g *Graph) foldTenants() map[boxKey]*boxContent {
 	tenants := map[string]bool{}
 	for key := range g.boxes {
 		if strings.HasPrefix(key.folder, tenantsFolder) {
@@ -114,15 +114,15 @@ func (g *Graph) folded() map[box]*content {
 	if len(tenants) <= maxTenants {
 		return g.boxes
 	}
-	result := map[box]*content{}
+	result := map[boxKey]*boxContent{}
 	for key, c := range g.boxes {
 		files := c.files
 		if strings.HasPrefix(key.folder, tenantsFolder) {
 			key.folder = tenantsFolder + "*"
-			files = foldedFiles(files)
+			files = foldTenantFiles(files)
 		}
 		if result[key] == nil {
-			result[key] = &content{files: map[string]bool{}}
+			result[key] = &boxContent{files: map[string]bool{}}
 		}
 		result[key].objects += c.objects
 		for file := range files {
@@ -134,7 +134,7 @@ func (g *Graph) folded() map[box]*content {
 
 const tenantsFolder = "tenants/"
 
-func foldedFiles(files map[string]bool) map[string]bool {
+func foldTenantFiles(files map[string]bool) map[string]bool {
 	result := map[string]bool{}
 	for file := range files {
 		if strings.HasPrefix(file, tenantsFolder) {
@@ -145,12 +145,12 @@ func foldedFiles(files map[string]bool) map[string]bool {
 	return result
 }
 
-func sortedBoxes(boxes map[box]*content) []box {
-	keys := make([]box, 0, len(boxes))
+func sortedBoxes(boxes map[boxKey]*boxContent) []boxKey {
+	keys := make([]boxKey, 0, len(boxes))
 	for key := range boxes {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b box) int {
+	slices.SortFunc(keys, func(a, b boxKey) int {
 		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.folder, b.folder), cmp.Compare(a.kind, b.kind))
 	})
 	return keys
@@ -165,8 +165,8 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// text is a node's label with its number.
-func (n Node) text() string {
+// labelWithCount is a node's label with its number.
+func (n Node) labelWithCount() string {
 	if n.Count == 1 {
 		return n.Label
 	}

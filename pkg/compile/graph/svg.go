@@ -19,8 +19,8 @@ const (
 	boxPadding = 16
 )
 
-// placed is a node with its place.
-type placed struct {
+// placedNode is a node with its place.
+type placedNode struct {
 	Node
 	x, y, width int
 }
@@ -28,25 +28,25 @@ type placed struct {
 // SVG returns the drawing as a picture: specs on the left, objects on the right, a line for every feed. Nothing in it is loaded
 // from elsewhere.
 func (d Drawing) SVG() string {
-	specs, left := column(d.Specs, margin)
-	objects, right := column(d.Objects, margin+width(d.Specs)+columnGap)
-	total := margin*2 + width(d.Specs) + columnGap + width(d.Objects)
+	specs, left := placeColumn(d.Specs, margin)
+	objects, right := placeColumn(d.Objects, margin+columnWidth(d.Specs)+columnGap)
+	total := margin*2 + columnWidth(d.Specs) + columnGap + columnWidth(d.Objects)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="13">`+"\n", total, max(left, right)+margin)
 	b.WriteString("<title>Which specs feed which compiled objects</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n")
 	for _, e := range d.Edges {
-		line(&b, specs[e.Spec], objects[e.Object])
+		writeEdge(&b, specs[e.Spec], objects[e.Object])
 	}
-	boxes(&b, specs, "#fff7d6")
-	boxes(&b, objects, "#d9ecff")
+	writeBoxes(&b, specs, "#fff7d6")
+	writeBoxes(&b, objects, "#d9ecff")
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-// column places nodes below each other and returns where the column ends.
-func column(nodes []Node, x int) ([]placed, int) {
+// placeColumn places nodes below each other and returns where the column ends.
+func placeColumn(nodes []Node, x int) ([]placedNode, int) {
 	y := margin
-	result := make([]placed, len(nodes))
+	result := make([]placedNode, len(nodes))
 	for i, n := range nodes {
 		if i == 0 || nodes[i-1].Group != n.Group {
 			y += titleRoom
@@ -54,34 +54,34 @@ func column(nodes []Node, x int) ([]placed, int) {
 				y += groupGap
 			}
 		}
-		result[i] = placed{Node: n, x: x, y: y, width: width(nodes)}
+		result[i] = placedNode{Node: n, x: x, y: y, width: columnWidth(nodes)}
 		y += boxHeight + boxGap
 	}
 	return result, y
 }
 
-// width is that of the widest text in a column.
-func width(nodes []Node) int {
+// columnWidth is that of the widest text in a column.
+func columnWidth(nodes []Node) int {
 	widest := 0
 	for _, n := range nodes {
-		widest = max(widest, utf8.RuneCountInString(n.text()), utf8.RuneCountInString(n.Group))
+		widest = max(widest, utf8.RuneCountInString(n.labelWithCount()), utf8.RuneCountInString(n.Group))
 	}
 	return widest*charWidth + boxPadding
 }
 
-func line(b *strings.Builder, from, to placed) {
+func writeEdge(b *strings.Builder, from, to placedNode) {
 	x1, y1, x2, y2 := from.x+from.width, from.y+boxHeight/2, to.x, to.y+boxHeight/2
 	middle := (x1 + x2) / 2
 	fmt.Fprintf(b, `<path d="M%d %d C%d %d %d %d %d %d" fill="none" stroke="#8899aa" stroke-opacity="0.6"><title>%s → %s</title></path>`+"\n",
-		x1, y1, middle, y1, middle, y2, x2, y2, html.EscapeString(from.Group+"/"+from.text()), html.EscapeString(to.Group+"/"+to.text()))
+		x1, y1, middle, y1, middle, y2, x2, y2, html.EscapeString(from.Group+"/"+from.labelWithCount()), html.EscapeString(to.Group+"/"+to.labelWithCount()))
 }
 
-func boxes(b *strings.Builder, nodes []placed, colour string) {
+func writeBoxes(b *strings.Builder, nodes []placedNode, colour string) {
 	for i, n := range nodes {
 		if i == 0 || nodes[i-1].Group != n.Group {
 			fmt.Fprintf(b, `<text x="%d" y="%d" font-weight="bold">%s</text>`+"\n", n.x, n.y-7, html.EscapeString(n.Group))
 		}
 		fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" rx="4" fill="%s" stroke="#556677"/>`, n.x, n.y, n.width, boxHeight, colour)
-		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`+"\n", n.x+boxPadding/2, n.y+boxHeight-6, html.EscapeString(n.text()))
+		fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`+"\n", n.x+boxPadding/2, n.y+boxHeight-6, html.EscapeString(n.labelWithCount()))
 	}
 }

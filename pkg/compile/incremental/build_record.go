@@ -27,30 +27,30 @@ type BuildRecord struct {
 	// Inputs are sorted by path.
 	Inputs []Input
 	// Outputs are sorted by path.
-	Outputs []Output
+	Outputs []OutputFile
 	// Clusters are sorted by name.
-	Clusters []Cluster
+	Clusters []ClusterCounts
 	Findings []*diag.Diagnostic
 }
 
-// Output is a file that the build has made, or found to be right.
-type Output struct {
+// OutputFile is a file that the build has made, or found to be right.
+type OutputFile struct {
 	Path  string
 	Stamp Stamp
 	// Sum is the checksum of the content.
 	Sum uint32
 }
 
-// Cluster counts what there is of one cluster.
-type Cluster struct {
+// ClusterCounts counts what there is of one cluster.
+type ClusterCounts struct {
 	Name           string
 	Objects, Files int
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum returns the checksum of a content. It guards against accidents, in the moment when stamps do not.
-func Sum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
+// Checksum returns the checksum of a content. It guards against accidents, in the moment when stamps do not.
+func Checksum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
 
 // Repository looks at inputs. Names are as a Recorder has noted them.
 type Repository interface {
@@ -75,7 +75,7 @@ func (m *BuildRecord) Changed(now Repository) (changed []*Input, refresh bool) {
 				changed = append(changed, input)
 			}
 		case stamp == input.Stamp && stamp.settled(m.Began):
-		case input.same(now):
+		case input.isUnchanged(now):
 			read++
 			input.Stamp = stamp
 		default:
@@ -88,7 +88,7 @@ func (m *BuildRecord) Changed(now Repository) (changed []*Input, refresh bool) {
 // worthwhile is how many files may be read again every time before the record is written again.
 const worthwhile = 16
 
-func (i *Input) same(now Repository) bool {
+func (i *Input) isUnchanged(now Repository) bool {
 	var digest Digest
 	var err error
 	if i.Kind == Folder {
@@ -99,8 +99,8 @@ func (i *Input) same(now Repository) bool {
 	return err == nil && digest == i.Digest
 }
 
-// Tree looks at outputs.
-type Tree interface {
+// OutputTree looks at outputs.
+type OutputTree interface {
 	// Stamp does not follow symbolic links; it is Absent for what does not exist.
 	Stamp(name string) (Stamp, error)
 	Sum(name string) (uint32, error)
@@ -108,7 +108,7 @@ type Tree interface {
 
 // Intact reports whether all outputs are as they were, and whether the record should be written again, with the moment before this call as
 // Ended.
-func (m *BuildRecord) Intact(now Tree) (intact, refresh bool) {
+func (m *BuildRecord) Intact(now OutputTree) (intact, refresh bool) {
 	read := 0
 	for i := range m.Outputs {
 		output := &m.Outputs[i]
@@ -127,7 +127,7 @@ func (m *BuildRecord) Intact(now Tree) (intact, refresh bool) {
 	return true, read > worthwhile
 }
 
-func compare(a, b Input) int {
+func compareInputs(a, b Input) int {
 	if order := strings.Compare(a.Path, b.Path); order != 0 {
 		return order
 	}

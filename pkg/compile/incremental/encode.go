@@ -24,25 +24,25 @@ func (m *BuildRecord) Encode() ([]byte, error) {
 	if err := gob.NewEncoder(&out).Encode(m); err != nil {
 		return nil, err
 	}
-	return binary.LittleEndian.AppendUint32(out.Bytes(), Sum(out.Bytes())), nil
+	return binary.LittleEndian.AppendUint32(out.Bytes(), Checksum(out.Bytes())), nil
 }
 
 // Decode reads what Encode has written. Open returns the file that a finding is in.
 func Decode(data []byte, open func(name string) *source.File) (*BuildRecord, error) {
 	end := len(data) - crc32.Size
-	if end < 0 || !strings.HasPrefix(string(data[:min(end, len(magic))]), magic) || Sum(data[:end]) != binary.LittleEndian.Uint32(data[end:]) {
+	if end < 0 || !strings.HasPrefix(string(data[:min(end, len(magic))]), magic) || Checksum(data[:end]) != binary.LittleEndian.Uint32(data[end:]) {
 		return nil, errDamaged
 	}
 	m := &BuildRecord{}
 	if err := gob.NewDecoder(bytes.NewReader(data[len(magic):end])).Decode(m); err != nil {
 		return nil, errDamaged
 	}
-	m.open(open)
+	m.openFindingFiles(open)
 	return m, nil
 }
 
-// open gives findings their files, of which the record has the paths: one that is named twice is one file.
-func (m *BuildRecord) open(open func(name string) *source.File) {
+// openFindingFiles gives findings their files, of which the record has the paths: one that is named twice is one file.
+func (m *BuildRecord) openFindingFiles(open func(name string) *source.File) {
 	files := map[string]*source.File{}
 	visit := func(s *source.Span) {
 		if s.File == nil {

@@ -29,8 +29,8 @@ func sample() *BuildRecord {
 			{Path: "tenants/a.yaml", Kind: File, Stamp: Stamp{-1, -2, -3, 1 << 63, 5, 6}, Digest: Digest{2}},
 			{Path: "tenants/b.yaml", Kind: Presence},
 		},
-		Outputs:  []Output{{Path: "c/a.yaml", Stamp: Stamp{Size: 9}, Sum: 7}, {Path: "c/b.yaml", Sum: 1<<32 - 1}},
-		Clusters: []Cluster{{"c", 12, 2}},
+		Outputs:  []OutputFile{{Path: "c/a.yaml", Stamp: Stamp{Size: 9}, Sum: 7}, {Path: "c/b.yaml", Sum: 1<<32 - 1}},
+		Clusters: []ClusterCounts{{"c", 12, 2}},
 		Findings: []*diag.Diagnostic{
 			{Code: "LS4067", Severity: diag.Warning, Message: "m", Span: at, Related: []diag.Related{{Span: at, Message: "r"}}, Notes: []string{"n"}, Help: []string{"h", ""}, Edit: &diag.Edit{Span: at, Text: "e"}},
 			{Code: "LS1000", Severity: diag.Warning, Span: source.WholeFile(file)},
@@ -153,7 +153,7 @@ func FuzzDecode(f *testing.F) {
 // sealed gives bytes the beginning and the checksum of a record.
 func sealed(data []byte) []byte {
 	out := append([]byte(magic), data...)
-	return binary.LittleEndian.AppendUint32(out, Sum(out))
+	return binary.LittleEndian.AppendUint32(out, Checksum(out))
 }
 
 // real is a repository in a folder, for the tests.
@@ -183,7 +183,7 @@ func (r *real) Content(name string) (Digest, error) {
 func (r *real) Listing(name string) (Digest, error) {
 	r.reads++
 	entries, err := os.ReadDir(filepath.Join(r.folder, name))
-	return Names(entries), err
+	return ListingDigest(entries), err
 }
 
 func (r *real) write(t *testing.T, name, content string) {
@@ -200,7 +200,7 @@ func (r *real) write(t *testing.T, name, content string) {
 // read reads a repository as a compilation does, and returns the record of it.
 func (r *real) read(t *testing.T) *BuildRecord {
 	t.Helper()
-	recorder := Record(os.DirFS(r.folder))
+	recorder := NewRecorder(os.DirFS(r.folder))
 	_ = fs.WalkDir(recorder, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			_, err = fs.ReadFile(recorder, name)
@@ -296,7 +296,7 @@ func TestRacy(t *testing.T) {
 func TestReadTwice(t *testing.T) {
 	r := &real{folder: t.TempDir()}
 	r.write(t, "tenants/a.yaml", "a")
-	recorder := Record(os.DirFS(r.folder))
+	recorder := NewRecorder(os.DirFS(r.folder))
 	for _, content := range []string{"a", "b"} {
 		r.write(t, "tenants/a.yaml", content)
 		r.write(t, "tenants/"+content+".yaml", content)
@@ -336,7 +336,7 @@ func TestRefresh(t *testing.T) {
 func (r *real) Sum(name string) (uint32, error) {
 	r.reads++
 	data, err := os.ReadFile(filepath.Join(r.folder, name))
-	return Sum(data), err
+	return Checksum(data), err
 }
 
 // TestIntact: a tree in which somebody changed, replaced or removed a file is noticed.
@@ -357,7 +357,7 @@ func TestIntact(t *testing.T) {
 			r := &real{folder: t.TempDir()}
 			r.write(t, "c/a.yaml", "a")
 			stamp, _ := r.Stamp("c/a.yaml")
-			m := &BuildRecord{Outputs: []Output{{Path: "c/a.yaml", Stamp: stamp, Sum: Sum([]byte("a"))}}, Ended: time.Now().Add(time.Hour).UnixNano()}
+			m := &BuildRecord{Outputs: []OutputFile{{Path: "c/a.yaml", Stamp: stamp, Sum: Checksum([]byte("a"))}}, Ended: time.Now().Add(time.Hour).UnixNano()}
 			tc.change(t, r)
 			if got, _ := m.Intact(r); got != tc.want || r.reads > 0 {
 				t.Errorf("intact %t, want %t; reads %d", got, tc.want, r.reads)
@@ -375,7 +375,7 @@ func TestRacyOutput(t *testing.T) {
 		content string
 		want    bool
 	}{{"a", false}, {"b", true}} {
-		m := &BuildRecord{Outputs: []Output{{Path: "c/a.yaml", Stamp: stamp, Sum: Sum([]byte(tc.content))}}, Ended: time.Now().UnixNano()}
+		m := &BuildRecord{Outputs: []OutputFile{{Path: "c/a.yaml", Stamp: stamp, Sum: Checksum([]byte(tc.content))}}, Ended: time.Now().UnixNano()}
 		if got, _ := m.Intact(r); got != tc.want {
 			t.Errorf("made %s, is b: intact %t", tc.content, got)
 		}
@@ -393,7 +393,7 @@ func TestIncomplete(t *testing.T) {
 		"Lstat": func(r *Recorder) { _, _ = fs.Lstat(r, "link") },
 		"Error": func(r *Recorder) { _, _ = r.Open("../a") },
 	} {
-		r := Record(os.DirFS(folder))
+		r := NewRecorder(os.DirFS(folder))
 		read(r)
 		if _, complete := r.Inputs(); complete {
 			t.Errorf("%s: it is remembered", name)
@@ -438,7 +438,7 @@ func TestStamps(t *testing.T) {
 	if err := unix.Lstat(name, &stat); err != nil {
 		t.Fatal(err)
 	}
-	if got := FromUnix(&stat); got != want || got.Size != 7 {
+	if got := StampFromUnix(&stat); got != want || got.Size != 7 {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// Kind is what was read.
-type Kind uint8
+// InputKind is what was read.
+type InputKind uint8
 
 // The kinds. A folder counts by the names and types in it, not by its stamp alone: an editor that saves a file touches the folder.
 const (
-	File Kind = iota + 1
+	File InputKind = iota + 1
 	Folder
 	// Presence means that only the file's stamp was looked at, or that it was missed.
 	Presence
@@ -31,7 +31,7 @@ func DigestOf(data []byte) Digest { return sha256.Sum256(data) }
 // Input is something that a compilation has read.
 type Input struct {
 	Path   string
-	Kind   Kind
+	Kind   InputKind
 	Stamp  Stamp
 	Digest Digest
 }
@@ -46,8 +46,8 @@ type Recorder struct {
 	failed bool
 }
 
-// Record returns a recorder for a repository.
-func Record(root fs.FS) *Recorder {
+// NewRecorder returns a recorder for a repository.
+func NewRecorder(root fs.FS) *Recorder {
 	return &Recorder{root: root, inputs: map[string]Input{}}
 }
 
@@ -55,11 +55,11 @@ func Record(root fs.FS) *Recorder {
 func (r *Recorder) Inputs() ([]Input, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.SortedFunc(maps.Values(r.inputs), compare), !r.failed
+	return slices.SortedFunc(maps.Values(r.inputs), compareInputs), !r.failed
 }
 
-// note keeps the first stamp of a path and kind: what was read later may be newer, and then differs from it.
-func (r *Recorder) note(name string, kind Kind, info fs.FileInfo, err error) {
+// noteStamp keeps the first stamp of a path and kind: what was read later may be newer, and then differs from it.
+func (r *Recorder) noteStamp(name string, kind InputKind, info fs.FileInfo, err error) {
 	stamp, ok := Absent, true
 	if err == nil {
 		stamp, ok = StampOf(info)
@@ -76,9 +76,9 @@ func (r *Recorder) note(name string, kind Kind, info fs.FileInfo, err error) {
 	}
 }
 
-// digest keeps the first digest of a path and kind, too: a compilation that has read two contents is not one of either, and whoever compares
+// noteDigest keeps the first digest of a path and kind, too: a compilation that has read two contents is not one of either, and whoever compares
 // it with what there is now must find a difference.
-func (r *Recorder) digest(name string, kind Kind, digest Digest) {
+func (r *Recorder) noteDigest(name string, kind InputKind, digest Digest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := string('0'+kind) + name
@@ -91,7 +91,7 @@ func (r *Recorder) digest(name string, kind Kind, digest Digest) {
 	r.inputs[key] = input
 }
 
-func (r *Recorder) fail() {
+func (r *Recorder) noteFailure() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = true
@@ -101,26 +101,26 @@ func (r *Recorder) fail() {
 func (r *Recorder) Open(name string) (fs.File, error) {
 	file, err := r.root.Open(name)
 	if err != nil {
-		r.note(name, Presence, nil, err)
+		r.noteStamp(name, Presence, nil, err)
 		return nil, err
 	}
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
-		r.fail()
+		r.noteFailure()
 		return nil, err
 	}
 	if info.IsDir() {
 		// Whoever reads a folder does so with ReadDir, which fs.ReadDir and fs.WalkDir prefer.
-		r.note(name, Presence, info, nil)
+		r.noteStamp(name, Presence, info, nil)
 		return file, nil
 	}
-	r.note(name, File, info, nil)
-	return &recorded{File: file, name: name, of: r, sum: sha256.New()}, nil
+	r.noteStamp(name, File, info, nil)
+	return &recordedFile{File: file, name: name, of: r, sum: sha256.New()}, nil
 }
 
-// recorded is a file whose content is digested while it is read.
-type recorded struct {
+// recordedFile is a file whose content is digested while it is read.
+type recordedFile struct {
 	fs.File
 	name string
 	of   *Recorder
@@ -128,20 +128,20 @@ type recorded struct {
 	done bool
 }
 
-func (f *recorded) Read(p []byte) (int, error) {
+func (f *recordedFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.sum.Write(p[:n])
 	if errors.Is(err, io.EOF) && !f.done {
 		f.done = true
-		f.of.digest(f.name, File, Digest(f.sum.Sum(nil)))
+		f.of.noteDigest(f.name, File, Digest(f.sum.Sum(nil)))
 	}
 	return n, err
 }
 
 // Close closes the file. One that was not read to its end is not known.
-func (f *recorded) Close() error {
+func (f *recordedFile) Close() error {
 	if !f.done {
-		f.of.fail()
+		f.of.noteFailure()
 	}
 	return f.File.Close()
 }
@@ -149,19 +149,19 @@ func (f *recorded) Close() error {
 // Stat implements fs.StatFS.
 func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(r.root, name)
-	r.note(name, Presence, info, err)
+	r.noteStamp(name, Presence, info, err)
 	return info, err
 }
 
 // Lstat implements fs.ReadLinkFS. It is asked of what cannot be read.
 func (r *Recorder) Lstat(name string) (fs.FileInfo, error) {
-	r.fail()
+	r.noteFailure()
 	return fs.Lstat(r.root, name)
 }
 
 // ReadLink implements fs.ReadLinkFS.
 func (r *Recorder) ReadLink(name string) (string, error) {
-	r.fail()
+	r.noteFailure()
 	return fs.ReadLink(r.root, name)
 }
 
@@ -173,16 +173,16 @@ func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 		entries, err = fs.ReadDir(r.root, name)
 	}
 	if err != nil {
-		r.note(name, Presence, nil, err)
+		r.noteStamp(name, Presence, nil, err)
 		return entries, err
 	}
-	r.note(name, Folder, info, nil)
-	r.digest(name, Folder, Names(entries))
+	r.noteStamp(name, Folder, info, nil)
+	r.noteDigest(name, Folder, ListingDigest(entries))
 	return entries, nil
 }
 
-// Names returns the digest of a sorted listing.
-func Names(entries []fs.DirEntry) Digest {
+// ListingDigest returns the digest of a sorted listing.
+func ListingDigest(entries []fs.DirEntry) Digest {
 	sum := sha256.New()
 	for _, entry := range entries {
 		_, _ = io.WriteString(sum, entry.Name()+"\x00"+entry.Type().String()+"\x00")

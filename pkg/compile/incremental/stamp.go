@@ -25,19 +25,19 @@ func StampOf(info fs.FileInfo) (Stamp, bool) {
 	if !ok {
 		return Stamp{}, false
 	}
-	return FromStat(stat), true
+	return StampFromStat(stat), true
 }
 
-// FromStat returns the stamp in the answer of a system call.
-func FromStat(stat *syscall.Stat_t) Stamp {
+// StampFromStat returns the stamp in the answer of a system call.
+func StampFromStat(stat *syscall.Stat_t) Stamp {
 	return Stamp{
-		Size: stat.Size, Modified: modified(stat), Changed: changed(stat),
+		Size: stat.Size, Modified: modifiedTime(stat), Changed: changedTime(stat),
 		Inode: stat.Ino, Device: uint64(stat.Dev), Mode: uint32(stat.Mode), //nolint:unconvert // other types on other systems
 	}
 }
 
-// FromUnix returns the stamp in the answer of a system call of package unix.
-func FromUnix(stat *unix.Stat_t) Stamp {
+// StampFromUnix returns the stamp in the answer of a system call of package unix.
+func StampFromUnix(stat *unix.Stat_t) Stamp {
 	return Stamp{
 		Size: stat.Size, Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(),
 		Inode: stat.Ino, Device: uint64(stat.Dev), Mode: uint32(stat.Mode), //nolint:unconvert // other types on other systems

@@ -4,6 +4,6 @@ package incremental
 
 import "syscall"
 
-func modified(stat *syscall.Stat_t) int64 { return stat.Mtimespec.Nano() }
+func modifiedTime(stat *syscall.Stat_t) int64 { return stat.Mtimespec.Nano() }
 
-func changed(stat *syscall.Stat_t) int64 { return stat.Ctimespec.Nano() }
+func changedTime(stat *syscall.Stat_t) int64 { return stat.Ctimespec.Nano() }

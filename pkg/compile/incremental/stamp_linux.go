@@ -2,6 +2,6 @@ package incremental
 
 import "syscall"
 
-func modified(stat *syscall.Stat_t) int64 { return stat.Mtim.Nano() }
+func modifiedTime(stat *syscall.Stat_t) int64 { return stat.Mtim.Nano() }
 
-func changed(stat *syscall.Stat_t) int64 { return stat.Ctim.Nano() }
+func changedTime(stat *syscall.Stat_t) int64 { return stat.Ctim.Nano() }

@@ -10,8 +10,8 @@ var carriers = []netip.Prefix{
 	netip.MustParsePrefix("::ffff:0:0/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"),
 }
 
-// Forms returns the ranges of IPv6 addresses that stand for a range of IPv4 addresses; none for one of IPv6 addresses.
-func Forms(p netip.Prefix) []netip.Prefix {
+// IPv6Forms returns the ranges of IPv6 addresses that stand for a range of IPv4 addresses; none for one of IPv6 addresses.
+func IPv6Forms(p netip.Prefix) []netip.Prefix {
 	if !p.Addr().Is4() {
 		return nil
 	}
@@ -25,11 +25,11 @@ func Forms(p netip.Prefix) []netip.Prefix {
 	return forms
 }
 
-// WithForms returns ranges, and behind each its forms.
-func WithForms(prefixes []netip.Prefix) []netip.Prefix {
+// WithIPv6Forms returns ranges, and behind each its forms.
+func WithIPv6Forms(prefixes []netip.Prefix) []netip.Prefix {
 	var all []netip.Prefix
 	for _, p := range prefixes {
-		all = append(append(all, p), Forms(p)...)
+		all = append(append(all, p), IPv6Forms(p)...)
 	}
 	return all
 }

@@ -22,7 +22,7 @@ func TestForms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, form := range ipv4in6.Forms(netip.MustParsePrefix(test.of)) {
+			for _, form := range ipv4in6.IPv6Forms(netip.MustParsePrefix(test.of)) {
 				got = append(got, fmt.Sprint(form))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

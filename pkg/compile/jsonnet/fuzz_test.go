@@ -26,7 +26,7 @@ func FuzzLiterals(f *testing.F) {
 		program, _, err := formatter.SnippetToRawAST("a.jsonnet", text)
 		if err != nil {
 			// Syntax errors come before evaluation.
-			if r := (Here{}).Evaluate(fstest.MapFS{}, []*source.File{source.NewFile("a.jsonnet", []byte(text))})[0]; r.Err == nil {
+			if r := (InProcessEvaluator{}).Evaluate(fstest.MapFS{}, []*source.File{source.NewFile("a.jsonnet", []byte(text))})[0]; r.Err == nil {
 				t.Fatalf("no error, but %v", err)
 			}
 			return

@@ -36,7 +36,7 @@ const (
 type Evaluator interface {
 	Evaluate(root fs.FS, files []*source.File) []Result
 	// Open returns what calls functions below a root.
-	Open(root fs.FS) Functions
+	Open(root fs.FS) FunctionCaller
 }
 
 // Result is what a program gave: documents or an error.
@@ -115,8 +115,8 @@ func (r Range) Span(file *source.File) source.Span {
 	return file.Token(r.Line, utf8.RuneCountInString(line[:begin])+1, utf8.RuneCountInString(line[begin:end]))
 }
 
-// resolve returns the path of an import, relative to the root.
-func resolve(from, imported string) (string, error) {
+// resolveImport returns the path of an import, relative to the root.
+func resolveImport(from, imported string) (string, error) {
 	if path.IsAbs(imported) || strings.Contains(imported, `\`) {
 		return "", fmt.Errorf("cannot import `%s`: the path must be relative to the file, with slashes", imported)
 	}
@@ -141,23 +141,23 @@ func readImport(root fs.FS, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Here evaluates in this process, for programs that are trusted.
-type Here struct{}
+// InProcessEvaluator evaluates in this process, for programs that are trusted.
+type InProcessEvaluator struct{}
 
 // Evaluate implements Evaluator.
-func (Here) Evaluate(root fs.FS, files []*source.File) []Result {
+func (InProcessEvaluator) Evaluate(root fs.FS, files []*source.File) []Result {
 	s := newSession(func(name string) ([]byte, error) { return readImport(root, name) })
 	results := make([]Result, len(files))
 	for i, file := range files {
-		s.add(file.Path, file.Data)
+		s.addProgram(file.Path, file.Data)
 		results[i] = s.evaluate(file.Path)
-		locate(&results[i], file, root)
+		locateError(&results[i], file, root)
 	}
 	return results
 }
 
-// locate finds the file of an error that is not in the program itself.
-func locate(result *Result, program *source.File, root fs.FS) {
+// locateError finds the file of an error that is not in the program itself.
+func locateError(result *Result, program *source.File, root fs.FS) {
 	if result.Err == nil || result.Err.Path == program.Path || result.Err.Path == "" {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func evaluate(root fs.FS, program string) Result {
-	return Here{}.Evaluate(root, []*source.File{source.NewFile("tenants/a.jsonnet", []byte(program))})[0]
+	return InProcessEvaluator{}.Evaluate(root, []*source.File{source.NewFile("tenants/a.jsonnet", []byte(program))})[0]
 }
 
 // outcome is what people see of a result.

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-jsonnet/ast"
 )
 
-// walker follows a program to its value as far as that is written literally: through objects, arrays, comprehensions, parentheses,
+// literalWalker follows a program to its value as far as that is written literally: through objects, arrays, comprehensions, parentheses,
 // locals, functions and calls of those that are locals, and sums of objects. What is computed otherwise is one place.
-type walker struct {
+type literalWalker struct {
 	found map[string]Literal
 	// bound are the literals that names of locals stand for.
 	bound map[ast.Identifier]ast.Node
@@ -25,12 +25,12 @@ const (
 )
 
 func literalsOf(program ast.Node) map[string]Literal {
-	w := walker{found: map[string]Literal{}, bound: map[ast.Identifier]ast.Node{}, functions: map[ast.Identifier]ast.Node{}, left: maxLiterals}
+	w := literalWalker{found: map[string]Literal{}, bound: map[ast.Identifier]ast.Node{}, functions: map[ast.Identifier]ast.Node{}, left: maxLiterals}
 	w.walk("", Literal{}, program, 0)
 	return w.found
 }
 
-func (w *walker) walk(path string, place Literal, node ast.Node, depth int) {
+func (w *literalWalker) walk(path string, place Literal, node ast.Node, depth int) {
 	w.left--
 	if depth > maxLiteralDepth || w.left < 0 || node == nil {
 		return
@@ -39,7 +39,7 @@ func (w *walker) walk(path string, place Literal, node ast.Node, depth int) {
 	w.found[path] = place
 	switch node := node.(type) {
 	case *ast.Object:
-		w.object(path, node, place.Shared, depth)
+		w.walkObject(path, node, place.Shared, depth)
 	case *ast.Array:
 		for i, element := range node.Elements {
 			w.walk(path+"/"+strconv.Itoa(i), Literal{Shared: place.Shared}, element.Expr, depth+1)
@@ -69,38 +69,38 @@ func (w *walker) walk(path string, place Literal, node ast.Node, depth int) {
 			w.walk(path, place, bound, depth+1)
 		}
 	case *ast.ApplyBrace:
-		w.sum(path, place, node.Left, node.Right, depth)
+		w.walkSum(path, place, node.Left, node.Right, depth)
 	case *ast.Binary:
 		if node.Op == ast.BopPlus {
-			w.sum(path, place, node.Left, node.Right, depth)
+			w.walkSum(path, place, node.Left, node.Right, depth)
 		}
 	}
 }
 
-// sum is two objects of which the right one wins. The sum itself stays the place of what is in neither.
-func (w *walker) sum(path string, place Literal, left, right ast.Node, depth int) {
+// walkSum follows two objects of which the right one wins. The sum itself stays the place of what is in neither.
+func (w *literalWalker) walkSum(path string, place Literal, left, right ast.Node, depth int) {
 	around := w.found[path]
 	w.walk(path, place, left, depth+1)
 	w.walk(path, place, right, depth+1)
 	w.found[path] = around
 }
 
-func (w *walker) object(path string, object *ast.Object, shared bool, depth int) {
+func (w *literalWalker) walkObject(path string, object *ast.Object, shared bool, depth int) {
 	for _, field := range object.Fields {
 		name, key, ok := fieldName(field)
 		if !ok || field.Method != nil {
 			continue
 		}
-		inner := path + "/" + Escape(name)
+		inner := path + "/" + EscapePointer(name)
 		if !field.SuperSugar {
-			w.forget(inner + "/")
+			w.forgetBelow(inner + "/")
 		}
 		w.walk(inner, Literal{Key: key, Shared: shared}, field.Expr2, depth+1)
 	}
 }
 
-// forget drops what a field replaces.
-func (w *walker) forget(prefix string) {
+// forgetBelow drops what a field replaces.
+func (w *literalWalker) forgetBelow(prefix string) {
 	if _, found := w.found[strings.TrimSuffix(prefix, "/")]; !found {
 		return
 	}
@@ -125,7 +125,7 @@ func fieldName(field ast.ObjectField) (name string, key Range, ok bool) {
 	return "", Range{}, false
 }
 
-// Escape returns a part of a JSON pointer.
-func Escape(name string) string {
+// EscapePointer returns a part of a JSON pointer.
+func EscapePointer(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

@@ -16,32 +16,32 @@ import (
 	"github.com/google/go-jsonnet/formatter"
 )
 
-// session evaluates programs with one virtual machine, so that what they share is read and evaluated once.
-type session struct {
+// vmSession evaluates programs with one virtual machine, so that what they share is read and evaluated once.
+type vmSession struct {
 	vm *gojsonnet.VM
-	*importer
+	*cachingImporter
 }
 
-func newSession(open func(name string) ([]byte, error)) *session {
-	s := &session{vm: gojsonnet.MakeVM(), importer: &importer{open: open, contents: map[string]gojsonnet.Contents{}}}
+func newSession(open func(name string) ([]byte, error)) *vmSession {
+	s := &vmSession{vm: gojsonnet.MakeVM(), cachingImporter: &cachingImporter{open: open, contents: map[string]gojsonnet.Contents{}}}
 	s.vm.MaxStack = MaxStack
-	s.vm.Importer(s.importer)
+	s.vm.Importer(s.cachingImporter)
 	s.vm.SetTraceOut(io.Discard)
 	return s
 }
 
-// importer gives files to the virtual machine, each once.
-type importer struct {
+// cachingImporter gives files to the virtual machine, each once.
+type cachingImporter struct {
 	open     func(name string) ([]byte, error)
 	contents map[string]gojsonnet.Contents
 }
 
 // Import implements gojsonnet.Importer.
-func (i *importer) Import(from, imported string) (gojsonnet.Contents, string, error) {
+func (i *cachingImporter) Import(from, imported string) (gojsonnet.Contents, string, error) {
 	if from == "" { // a program
 		return i.contents[imported], imported, nil
 	}
-	name, err := resolve(from, imported)
+	name, err := resolveImport(from, imported)
 	if err != nil {
 		return gojsonnet.Contents{}, "", err
 	}
@@ -52,39 +52,39 @@ func (i *importer) Import(from, imported string) (gojsonnet.Contents, string, er
 	if err != nil {
 		return gojsonnet.Contents{}, "", err
 	}
-	i.add(name, data)
+	i.addProgram(name, data)
 	return i.contents[name], name, nil
 }
 
-// add makes the content of a program known.
-func (i *importer) add(name string, data []byte) {
+// addProgram makes the content of a program known.
+func (i *cachingImporter) addProgram(name string, data []byte) {
 	if _, found := i.contents[name]; !found {
 		i.contents[name] = gojsonnet.MakeContentsRaw(bytes.TrimPrefix(data, []byte("\ufeff")))
 	}
 }
 
 // evaluate evaluates a program that was added.
-func (s *session) evaluate(name string) Result {
+func (s *vmSession) evaluate(name string) Result {
 	node, _, err := s.vm.ImportAST("", name)
 	if err != nil {
-		return Result{Err: explain(name, err)}
+		return Result{Err: explainError(name, err)}
 	}
 	output, err := s.vm.Evaluate(node)
 	if err != nil {
-		return Result{Err: explain(name, err)}
+		return Result{Err: explainError(name, err)}
 	}
 	if len(output) > MaxOutput {
-		return Result{Err: tooLong(name)}
+		return Result{Err: tooLongError(name)}
 	}
-	return Result{Documents: split(output), Literals: s.literals(name)}
+	return Result{Documents: splitDocuments(output), Literals: s.literals(name)}
 }
 
-func tooLong(name string) *Error {
+func tooLongError(name string) *Error {
 	return &Error{Path: name, Limit: true, Message: fmt.Sprintf("the program yields more than %d bytes of JSON", MaxOutput), Help: "split the file"}
 }
 
-// split returns the documents of a program's value: those of an array, or the value itself. A null is not a document.
-func split(output string) []Document {
+// splitDocuments returns the documents of a program's value: those of an array, or the value itself. A null is not a document.
+func splitDocuments(output string) []Document {
 	var items []json.RawMessage
 	if strings.HasPrefix(output, "[") && json.Unmarshal([]byte(output), &items) == nil {
 		documents := make([]Document, 0, len(items))
@@ -102,7 +102,7 @@ func split(output string) []Document {
 }
 
 // literals returns where the program writes its value.
-func (s *session) literals(name string) map[string]Literal {
+func (s *vmSession) literals(name string) map[string]Literal {
 	raw, _, err := formatter.SnippetToRawAST(name, s.contents[name].String())
 	if err != nil {
 		return nil // it was parsed before
@@ -110,18 +110,18 @@ func (s *session) literals(name string) map[string]Literal {
 	return literalsOf(raw)
 }
 
-// located is implemented by the errors of go-jsonnet's parser, whose type is internal.
-type located interface {
+// locatedError is implemented by the errors of go-jsonnet's parser, whose type is internal.
+type locatedError interface {
 	error
 	Loc() ast.LocationRange
 }
 
-func explain(name string, err error) *Error {
-	var static located
+func explainError(name string, err error) *Error {
+	var static locatedError
 	if errors.As(err, &static) {
 		loc := static.Loc()
 		message := strings.TrimSpace(strings.TrimPrefix(static.Error(), loc.String()))
-		return at(name, loc, &Error{Message: "not valid Jsonnet: " + message})
+		return withPlace(name, loc, &Error{Message: "not valid Jsonnet: " + message})
 	}
 	var failed gojsonnet.RuntimeError
 	if !errors.As(err, &failed) {
@@ -138,7 +138,7 @@ func explain(name string, err error) *Error {
 		result.Message, result.Limit = fmt.Sprintf("calls are nested more than %d deep", MaxStack), true
 		result.Help = "end the recursion, or use std.foldl"
 	}
-	return trace(name, failed.StackTrace, result)
+	return withTrace(name, failed.StackTrace, result)
 }
 
 // ofImport is how go-jsonnet words a mistake in the text of an imported file: the file, where the mistake begins, its end, what is wrong.
@@ -149,14 +149,14 @@ var ofImport = sync.OnceValue(func() *regexp.Regexp {
 // maxTrace is how many calls an error shows.
 const maxTrace = 5
 
-// trace puts an error at the innermost place that is in a file, and keeps some of those around it.
-func trace(name string, frames []gojsonnet.TraceFrame, e *Error) *Error {
+// withTrace puts an error at the innermost place that is in a file, and keeps some of those around it.
+func withTrace(name string, frames []gojsonnet.TraceFrame, e *Error) *Error {
 	for i := len(frames) - 1; i >= 0; i-- { // go-jsonnet has the innermost frame last
 		loc := frames[i].Loc
 		switch {
 		case !loc.IsSet() || loc.FileName == "":
 		case e.At == (Range{}):
-			e = at(name, loc, e)
+			e = withPlace(name, loc, e)
 		case len(e.Trace) < maxTrace:
 			e.Trace = append(e.Trace, fmt.Sprintf("used at %s:%d:%d", loc.FileName, loc.Begin.Line, loc.Begin.Column))
 		}
@@ -164,7 +164,7 @@ func trace(name string, frames []gojsonnet.TraceFrame, e *Error) *Error {
 	return e
 }
 
-func at(name string, loc ast.LocationRange, e *Error) *Error {
+func withPlace(name string, loc ast.LocationRange, e *Error) *Error {
 	e.Path = name
 	if loc.FileName != "" {
 		e.Path = loc.FileName

@@ -21,7 +21,7 @@ type SubprocessEvaluator struct {
 
 // Evaluate implements Evaluator.
 func (a SubprocessEvaluator) Evaluate(root fs.FS, files []*source.File) []Result {
-	p := a.parent(root)
+	p := a.newClient(root)
 	defer p.End()
 	results := make([]Result, len(files))
 	for i, file := range files {
@@ -31,21 +31,21 @@ func (a SubprocessEvaluator) Evaluate(root fs.FS, files []*source.File) []Result
 }
 
 // Open implements Evaluator. The functions share a process, which is started when the first is called.
-func (a SubprocessEvaluator) Open(root fs.FS) Functions { return a.parent(root) }
+func (a SubprocessEvaluator) Open(root fs.FS) FunctionCaller { return a.newClient(root) }
 
-func (a SubprocessEvaluator) parent(root fs.FS) *parent {
-	return &parent{SubprocessEvaluator: a, root: root, worker: subprocess.Worker{Start: a.Start}}
+func (a SubprocessEvaluator) newClient(root fs.FS) *workerClient {
+	return &workerClient{SubprocessEvaluator: a, root: root, worker: subprocess.Worker{Start: a.Start}}
 }
 
-// parent is our side of the process.
-type parent struct {
+// workerClient is our side of the process.
+type workerClient struct {
 	SubprocessEvaluator
 	root   fs.FS
 	worker subprocess.Worker
 }
 
-// request is what the parent writes: a program to evaluate or to call, or the answer to a question.
-type request struct {
+// workerRequest is what the parent writes: a program to evaluate or to call, or the answer to a question.
+type workerRequest struct {
 	Program string `json:",omitempty"`
 	// Argument is in JSON what the program, a function, is called with; empty for one that is a value.
 	Argument string `json:",omitempty"`
@@ -53,30 +53,30 @@ type request struct {
 	Failed   string `json:",omitempty"`
 }
 
-// reply is what the process writes: a question for an import, or a result.
-type reply struct {
+// workerReply is what the process writes: a question for an import, or a result.
+type workerReply struct {
 	Import string  `json:",omitempty"`
 	Result *Result `json:",omitempty"`
 }
 
-// Call implements Functions; without an argument it evaluates the program.
-func (p *parent) Call(file *source.File, argument string) (result Result) {
-	err := p.worker.Do(func(line subprocess.Line) (err error) {
-		result, err = p.ask(line, request{Program: file.Path, Data: file.Data, Argument: argument})
+// Call implements FunctionCaller; without an argument it evaluates the program.
+func (p *workerClient) Call(file *source.File, argument string) (result Result) {
+	err := p.worker.Do(func(line subprocess.JSONPipe) (err error) {
+		result, err = p.evaluateInWorker(line, workerRequest{Program: file.Path, Data: file.Data, Argument: argument})
 		return err
 	})
 	if err != nil {
-		return Result{Err: p.failure(file, err)}
+		return Result{Err: p.failureOf(file, err)}
 	}
-	locate(&result, file, p.root)
+	locateError(&result, file, p.root)
 	return result
 }
 
-func (p *parent) End() { p.worker.End() }
+func (p *workerClient) End() { p.worker.End() }
 
-// failure is the error of a program that has no result.
-func (p *parent) failure(file *source.File, err error) *Error {
-	var ended *subprocess.Ended
+// failureOf is the error of a program that has no result.
+func (p *workerClient) failureOf(file *source.File, err error) *Error {
+	var ended *subprocess.EndedError
 	if !errors.As(err, &ended) {
 		return &Error{Path: file.Path, Message: fmt.Sprintf("cannot be evaluated: no process: %v", err)}
 	}
@@ -87,36 +87,36 @@ func (p *parent) failure(file *source.File, err error) *Error {
 	}
 }
 
-// ask sends a program and answers the questions about its imports. An error is that of the process.
-func (p *parent) ask(line subprocess.Line, question request) (Result, error) {
+// evaluateInWorker sends a program and answers the questions about its imports. An error is that of the process.
+func (p *workerClient) evaluateInWorker(line subprocess.JSONPipe, question workerRequest) (Result, error) {
 	for {
-		var r reply
+		var r workerReply
 		if err := line.Ask(question, &r); err != nil {
 			return Result{}, err
 		}
 		if r.Result != nil {
 			return *r.Result, nil
 		}
-		question = p.answer(r.Import)
+		question = p.answerImport(r.Import)
 	}
 }
 
-// answer reads an import. The name is checked here too, since the process is not trusted.
-func (p *parent) answer(name string) request {
-	name, err := resolve("", name)
+// answerImport reads an import. The name is checked here too, since the process is not trusted.
+func (p *workerClient) answerImport(name string) workerRequest {
+	name, err := resolveImport("", name)
 	if err != nil {
-		return request{Failed: err.Error()}
+		return workerRequest{Failed: err.Error()}
 	}
 	data, err := readImport(p.root, name)
 	if err != nil {
-		return request{Failed: err.Error()}
+		return workerRequest{Failed: err.Error()}
 	}
-	return request{Data: data}
+	return workerRequest{Data: data}
 }
 
-func (s *session) run(program request) Result {
+func (s *vmSession) runRequest(program workerRequest) Result {
 	if program.Argument != "" {
-		return s.call(program.Program, program.Argument)
+		return s.callFunction(program.Program, program.Argument)
 	}
 	return s.evaluate(program.Program)
 }
@@ -125,8 +125,8 @@ func (s *session) run(program request) Result {
 func Serve(r io.Reader, w io.Writer) error {
 	encoder, decoder := json.NewEncoder(w), json.NewDecoder(r)
 	s := newSession(func(name string) ([]byte, error) {
-		var answer request
-		if err := errors.Join(encoder.Encode(reply{Import: name}), decoder.Decode(&answer)); err != nil {
+		var answer workerRequest
+		if err := errors.Join(encoder.Encode(workerReply{Import: name}), decoder.Decode(&answer)); err != nil {
 			return nil, err
 		}
 		if answer.Failed != "" {
@@ -135,15 +135,15 @@ func Serve(r io.Reader, w io.Writer) error {
 		return answer.Data, nil
 	})
 	for {
-		var program request
+		var program workerRequest
 		if err := decoder.Decode(&program); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read a program: %w", err)
 		}
-		s.add(program.Program, program.Data)
-		result := s.run(program)
-		if err := encoder.Encode(reply{Result: &result}); err != nil {
+		s.addProgram(program.Program, program.Data)
+		result := s.runRequest(program)
+		if err := encoder.Encode(workerReply{Result: &result}); err != nil {
 			return fmt.Errorf("write a result: %w", err)
 		}
 	}

@@ -111,15 +111,15 @@ type Schema struct {
 	Nothing bool `json:"-"`
 }
 
-// plain has the fields of a Schema without its methods.
-type plain Schema
+// schemaWithoutMethods has the fields of a Schema without its methods.
+type schemaWithoutMethods Schema
 
 // MarshalJSON writes the schema; nothing in it needs HTML's escapes.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.Nothing {
 		return []byte("false"), nil
 	}
-	return encode((*plain)(s))
+	return encodeWithoutEscapes((*schemaWithoutMethods)(s))
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -131,10 +131,10 @@ func (s *Schema) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	decoder.DisallowUnknownFields()
-	return decoder.Decode((*plain)(s))
+	return decoder.Decode((*schemaWithoutMethods)(s))
 }
 
-func encode(value any) ([]byte, error) {
+func encodeWithoutEscapes(value any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -190,11 +190,11 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := encode(property.Name)
+		name, err := encodeWithoutEscapes(property.Name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := encode(property.Schema)
+		value, err := encodeWithoutEscapes(property.Schema)
 		if err != nil {
 			return nil, err
 		}

@@ -36,17 +36,17 @@ func (b *builder) admissionPolicies(c *plan.Cluster) {
 	platform := b.place
 	defer func() { b.place = platform }()
 	b.place.File = AdmissionFile
-	b.policy(trainJobPolicy(c))
-	b.policy(affinityPolicy())
+	b.addAdmissionPolicy(trainJobPolicy(c))
+	b.addAdmissionPolicy(affinityPolicy())
 	if c.PinsMemory() {
-		b.policy(podPolicy(c))
+		b.addAdmissionPolicy(podPolicy(c))
 	}
-	b.policy(ownershipPolicy())
-	b.policy(tenantLabelPolicy())
+	b.addAdmissionPolicy(ownershipPolicy())
+	b.addAdmissionPolicy(tenantLabelPolicy())
 }
 
-// policy is a ValidatingAdmissionPolicy and the one binding that switches it on.
-type policy struct {
+// admissionPolicy is a ValidatingAdmissionPolicy and the one binding that switches it on.
+type admissionPolicy struct {
 	name string
 	// rules say which requests are looked at, selector which objects, conditions which of those that remain.
 	rules      []object.Node
@@ -59,9 +59,9 @@ type policy struct {
 	namespaces object.Node
 }
 
-func (b *builder) policy(p policy) {
+func (b *builder) addAdmissionPolicy(p admissionPolicy) {
 	b.add(admissionRule, admissionVersion, "ValidatingAdmissionPolicy",
-		platformMeta(constant(p.name)),
+		platformMeta(constantText(p.name)),
 		object.Map("spec",
 			object.Text("failurePolicy", "Fail", failClosedRule),
 			listOrNothing("matchConditions", p.conditions),
@@ -73,7 +73,7 @@ func (b *builder) policy(p policy) {
 		resources = object.Map("matchResources", p.namespaces)
 	}
 	b.add(denyBindingRule, admissionVersion, "ValidatingAdmissionPolicyBinding",
-		platformMeta(constant(p.name)),
+		platformMeta(constantText(p.name)),
 		object.Map("spec",
 			resources, object.Text("policyName", p.name, nil), object.Texts("validationActions", nil, "Deny")))
 }
@@ -85,38 +85,38 @@ func listOrNothing(key string, items []object.Node) object.Node {
 	return object.List(key, items...)
 }
 
-// requests is a kind of request that a policy looks at.
-func requests(group, version, resource string, operations ...string) object.Node {
+// requestKind is a kind of request that a policy looks at.
+func requestKind(group, version, resource string, operations ...string) object.Node {
 	return object.Map("",
 		object.Texts("apiGroups", nil, group), object.Texts("apiVersions", nil, version),
 		object.Texts("operations", nil, operations...), object.Texts("resources", nil, resource))
 }
 
-// variable is a CEL expression with a name. It is evaluated when it is first needed, and once per request.
-func variable(name, expression string) object.Node {
-	return variableFrom(name, expression, celVariableRule)
+// celVariable is a CEL expression with a name. It is evaluated when it is first needed, and once per request.
+func celVariable(name, expression string) object.Node {
+	return celVariableFrom(name, expression, celVariableRule)
 }
 
-func variableFrom(name, expression string, from *origin.Origin) object.Node {
+func celVariableFrom(name, expression string, from *origin.Origin) object.Node {
 	return object.Map("", object.Text("name", name, celVariableRule), object.Text("expression", expression, from))
 }
 
-func condition(name, expression string) object.Node {
+func matchCondition(name, expression string) object.Node {
 	return object.Map("", object.Text("name", name, nil), object.Text("expression", expression, expressionRule))
 }
 
-// validation refuses a request for which the CEL expression is false, with a message whose parts in braces are CEL expressions too.
+// celValidation refuses a request for which the CEL expression is false, with a message whose parts in braces are CEL expressions too.
 // The API server evaluates the message of a request that passes as well. The summary stands in should a message fail.
-func validation(expression, summary, message string) object.Node {
+func celValidation(expression, summary, message string) object.Node {
 	return object.Map("",
 		object.Text("expression", expression, expressionRule),
 		object.Text("message", summary, messageRule),
-		object.Text("messageExpression", concatenation(message), messageRule),
+		object.Text("messageExpression", celConcatenation(message), messageRule),
 		object.Text("reason", "Forbidden", forbiddenReason))
 }
 
-// concatenation is a text with expressions in braces as one CEL expression.
-func concatenation(text string) string {
+// celConcatenation is a text with expressions in braces as one CEL expression.
+func celConcatenation(text string) string {
 	var parts []string
 	for text != "" {
 		literal, rest, found := strings.Cut(text, "{")
@@ -138,12 +138,12 @@ var celEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 // celString is a string literal of CEL.
 func celString(value string) string { return "'" + celEscapes.Replace(value) + "'" }
 
-// labelExists selects what has a label.
-func labelExists(key, label string) object.Node {
+// labelExistsSelector selects what has a label.
+func labelExistsSelector(key, label string) object.Node {
 	return object.Map(key, object.List("matchExpressions", object.Map("",
 		object.Text("key", label, nil), object.Text("operator", "Exists", nil)))).With(tenantsOnlyRule)
 }
 
-func labelIs(key, label, value string) object.Node {
+func labelIsSelector(key, label, value string) object.Node {
 	return object.Map(key, object.Map("matchLabels", object.Text(label, value, nil)))
 }

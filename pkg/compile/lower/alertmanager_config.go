@@ -22,17 +22,17 @@ func (b *builder) receivers(c *plan.Cluster, t *plan.Tenant, namespace *plan.Val
 		if len(told) == 0 {
 			continue
 		}
-		metadata := tenantMeta(t, namespace, object.Text("", "lockstep-"+r.Name.V, made(&r.Name.Origin, "the name of the receiver")))
+		metadata := tenantMeta(t, namespace, object.Text("", "lockstep-"+r.Name.V, derivedOrigin(&r.Name.Origin, "the name of the receiver")))
 		for j := range c.Monitoring.Labels {
-			metadata.Get("labels").Put(text(c.Monitoring.Labels[j].Name, &c.Monitoring.Labels[j].Value))
+			metadata.Get("labels").Put(planText(c.Monitoring.Labels[j].Name, &c.Monitoring.Labels[j].Value))
 		}
 		b.add(receiverRule, "monitoring.coreos.com/v1alpha1", "AlertmanagerConfig", metadata,
 			object.Map("spec",
-				object.List("receivers", object.Map("", append(told, text("name", &r.Name))...)),
+				object.List("receivers", object.Map("", append(told, planText("name", &r.Name))...)),
 				object.Map("route",
 					object.Texts("groupBy", nil, "alertname"), // jobs that fail together are one message
 					object.List("matchers", matches("alertname", "TrainJobMPI.*", nil), severities(r)),
-					text("receiver", &r.Name))))
+					planText("receiver", &r.Name))))
 	}
 }
 
@@ -41,7 +41,7 @@ func severities(r *plan.Receiver) object.Node {
 	for i := range r.Severities {
 		words[i] = r.Severities[i].V
 	}
-	return matches("severity", strings.Join(words, "|"), made(&r.Severities[0].Origin, "any of the severities"))
+	return matches("severity", strings.Join(words, "|"), derivedOrigin(&r.Severities[0].Origin, "any of the severities"))
 }
 
 func matches(label, expression string, from *origin.Origin) object.Node {
@@ -54,7 +54,7 @@ func addresses(m *plan.Monitoring, r *plan.Receiver) []object.Node {
 	if len(r.Email) > 0 && m.Notifies(plan.Email) {
 		all := make([]object.Node, len(r.Email))
 		for i := range r.Email {
-			all[i] = object.Map("", text("to", &r.Email[i]))
+			all[i] = object.Map("", planText("to", &r.Email[i]))
 		}
 		told = append(told, object.List("emailConfigs", all...))
 	}
@@ -62,7 +62,7 @@ func addresses(m *plan.Monitoring, r *plan.Receiver) []object.Node {
 		told = append(told, object.List("slackConfigs", object.Map("", kept("apiURL", r.Slack), object.Text("text", slackText, nil))))
 	}
 	if r.Webhook != nil && m.Notifies(plan.Webhook) {
-		url := text("url", &r.Webhook.URL)
+		url := planText("url", &r.Webhook.URL)
 		if r.Webhook.Secret.V != "" {
 			url = kept("urlSecret", r.Webhook)
 		}
@@ -73,5 +73,5 @@ func addresses(m *plan.Monitoring, r *plan.Receiver) []object.Node {
 
 // kept is a URL in a Secret.
 func kept(key string, where *plan.ReceiverURL) object.Node {
-	return object.Map(key, text("key", &where.Key), text("name", &where.Secret))
+	return object.Map(key, planText("key", &where.Key), planText("name", &where.Secret))
 }

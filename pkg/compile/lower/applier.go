@@ -21,9 +21,9 @@ const applierPrefix = "lockstep-applier-"
 // applyVerbs are what server-side apply, health checks and pruning take. Flux never updates and never deletes collections.
 var applyVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
 
-// applier adds the account with whose rights Flux applies a tenant's own objects: a role with their kinds, bound in each namespace. A
+// fluxApplier adds the account with whose rights Flux applies a tenant's own objects: a role with their kinds, bound in each namespace. A
 // tenant without such objects has no account.
-func (b *builder) applier(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
+func (b *builder) fluxApplier(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
 	if len(own) == 0 {
 		return
 	}
@@ -31,13 +31,13 @@ func (b *builder) applier(c *plan.Cluster, t *plan.Tenant, own []object.Object) 
 	b.add(applierRule, "v1", "ServiceAccount",
 		object.Bool("automountServiceAccountToken", false, nil), gitOpsMeta(c, t, name))
 	b.add(applierRule, rbacVersion, "ClusterRole",
-		tenantMeta(t, nil, object.Text("", role, made(&t.Name.Origin, ofTenant))), object.List("rules", applierRules(own)...))
+		tenantMeta(t, nil, object.Text("", role, derivedOrigin(&t.Name.Origin, ofTenant))), object.List("rules", applierRules(own)...))
 	for i := range t.Namespaces {
 		b.add(applierRule, rbacVersion, "RoleBinding",
-			tenantMeta(t, &t.Namespaces[i], constant("lockstep-applier")),
+			tenantMeta(t, &t.Namespaces[i], constantText("lockstep-applier")),
 			clusterRoleRef(role),
 			object.List("subjects", object.Map("",
-				object.Text("kind", "ServiceAccount", nil), object.Text("name", name, nil), text("namespace", &c.GitOps.Namespace))))
+				object.Text("kind", "ServiceAccount", nil), object.Text("name", name, nil), planText("namespace", &c.GitOps.Namespace))))
 	}
 }
 
@@ -45,13 +45,13 @@ func applierRules(own []object.Object) []object.Node {
 	var rules []object.Node
 	for _, kind := range kindsOf(own) {
 		rules = append(rules, object.Map("",
-			object.Texts("apiGroups", nil, kind.group), object.Texts("resources", nil, plural(kind)), object.Texts("verbs", nil, applyVerbs...)).With(applyRule))
+			object.Texts("apiGroups", nil, kind.group), object.Texts("resources", nil, pluralKind(kind)), object.Texts("verbs", nil, applyVerbs...)).With(applyRule))
 	}
 	return rules
 }
 
-// plural is the name of a kind in requests. The kinds of a tenant are all named by the rule.
-func plural(kind resourceKind) string {
+// pluralKind is the name of a kind in requests. The kinds of a tenant are all named by the rule.
+func pluralKind(kind resourceKind) string {
 	resource, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: kind.group, Kind: kind.kind})
 	return resource.Resource
 }

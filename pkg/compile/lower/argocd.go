@@ -42,13 +42,13 @@ func (b *builder) argoPlatform(c *plan.Cluster) {
 	everything := object.Map("", object.Text("group", "*", nil), object.Text("kind", "*", nil))
 	b.argoProject(c, nil, wiringName, platformProject,
 		object.List("clusterResourceWhitelist", everything),
-		object.List("destinations", destination(constant("*"))))
-	b.application(c, application{name: wiringName, project: wiringName, path: stagePath(c, GitOpsFolder), namespace: &c.GitOps.Namespace, wave: platformWave, keep: true})
-	b.application(c, application{name: platformName, project: wiringName, path: stagePath(c, PlatformFolder), namespace: &c.ControllerNamespace, wave: platformWave, keep: true})
+		object.List("destinations", argoDestination(constantText("*"))))
+	b.argoApplication(c, argoApplication{name: wiringName, project: wiringName, path: stagePath(c, GitOpsFolder), namespace: &c.GitOps.Namespace, wave: platformWave, keep: true})
+	b.argoApplication(c, argoApplication{name: platformName, project: wiringName, path: stagePath(c, PlatformFolder), namespace: &c.ControllerNamespace, wave: platformWave, keep: true})
 	if !hasRuntimes(c) {
 		return
 	}
-	b.application(c, application{name: runtimesName, project: wiringName, path: stagePath(c, RuntimeFolder), namespace: &c.ControllerNamespace, wave: runtimesWave, keep: true})
+	b.argoApplication(c, argoApplication{name: runtimesName, project: wiringName, path: stagePath(c, RuntimeFolder), namespace: &c.ControllerNamespace, wave: runtimesWave, keep: true})
 }
 
 // argoTenant adds the application of what bounds a tenant, which is the platform's, and, where the tenant has objects of its own, an
@@ -56,7 +56,7 @@ func (b *builder) argoPlatform(c *plan.Cluster) {
 func (b *builder) argoTenant(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
 	name, folder := tenantPrefix+t.Name.V, stagePath(c, TenantFolder, t.Name.V)
 	first := &t.Namespaces[0]
-	b.application(c, application{
+	b.argoApplication(c, argoApplication{
 		name: boundaryPrefix + t.Name.V, tenant: t, project: wiringName, path: folder + "/" + BoundaryFolder, namespace: first, wave: boundaryWave, cascade: true,
 	})
 	if len(own) == 0 {
@@ -64,16 +64,16 @@ func (b *builder) argoTenant(c *plan.Cluster, t *plan.Tenant, own []object.Objec
 	}
 	destinations := make([]object.Node, len(t.Namespaces))
 	for i := range t.Namespaces {
-		destinations[i] = destination(text("", &t.Namespaces[i]))
+		destinations[i] = argoDestination(planText("", &t.Namespaces[i]))
 	}
 	b.argoProject(c, t, name, projectRule,
 		object.List("clusterResourceWhitelist").With(noClusterKinds),
 		object.List("destinations", destinations...).With(namespacesRule),
-		object.List("namespaceResourceWhitelist", whitelist(own)...).With(kindsRule))
-	b.application(c, application{name: name, tenant: t, project: name, path: folder, namespace: first, wave: tenantWave})
+		object.List("namespaceResourceWhitelist", kindWhitelist(own)...).With(kindsRule))
+	b.argoApplication(c, argoApplication{name: name, tenant: t, project: name, path: folder, namespace: first, wave: tenantWave})
 }
 
-func whitelist(own []object.Object) []object.Node {
+func kindWhitelist(own []object.Object) []object.Node {
 	kinds := kindsOf(own)
 	items := make([]object.Node, len(kinds))
 	for i, kind := range kinds {
@@ -82,30 +82,30 @@ func whitelist(own []object.Object) []object.Node {
 	return items
 }
 
-func destination(namespace object.Node) object.Node {
+func argoDestination(namespace object.Node) object.Node {
 	return object.Map("", namespace.Named("namespace"), object.Text("server", inCluster, argoTrackedServer))
 }
 
 func (b *builder) argoProject(c *plan.Cluster, t *plan.Tenant, name string, rule *origin.Origin, spec ...object.Node) {
-	spec = append(spec, object.List("sourceRepos", text("", &c.GitOps.Repository)))
-	annotations := []object.Node{wave(projectWave)}
+	spec = append(spec, object.List("sourceRepos", planText("", &c.GitOps.Repository)))
+	annotations := []object.Node{syncWave(projectWave)}
 	if t == nil {
-		annotations = append(annotations, argoKeep())
+		annotations = append(annotations, argoKeepAnnotation())
 	}
 	b.add(rule, argoVersion, "AppProject", gitOpsMeta(c, t, name, annotations...), object.Map("spec", spec...))
 }
 
-func wave(n int) object.Node {
+func syncWave(n int) object.Node {
 	return object.Text("argocd.argoproj.io/sync-wave", strconv.Itoa(n), waveRule)
 }
 
-// argoKeep keeps an object that the wiring no longer has.
-func argoKeep() object.Node {
+// argoKeepAnnotation keeps an object that the wiring no longer has.
+func argoKeepAnnotation() object.Node {
 	return object.Text("argocd.argoproj.io/sync-options", "Prune=false,Delete=false", keepOwnRule)
 }
 
-// application is a folder that Argo CD applies.
-type application struct {
+// argoApplication is a folder that Argo CD applies.
+type argoApplication struct {
 	name, project, path string
 	// tenant is nil for what all share.
 	tenant    *plan.Tenant
@@ -115,29 +115,29 @@ type application struct {
 	cascade, keep bool
 }
 
-func (b *builder) application(c *plan.Cluster, a application) {
+func (b *builder) argoApplication(c *plan.Cluster, a argoApplication) {
 	g := c.GitOps
-	annotations := []object.Node{wave(a.wave)}
+	annotations := []object.Node{syncWave(a.wave)}
 	if a.keep {
-		annotations = append(annotations, argoKeep())
+		annotations = append(annotations, argoKeepAnnotation())
 	}
 	metadata := gitOpsMeta(c, a.tenant, a.name, annotations...)
 	if a.cascade && g.Prune.V {
 		metadata.Put(object.Texts("finalizers", cascadeRule, "resources-finalizer.argocd.argoproj.io"))
 	}
 	b.add(stageRule, argoVersion, "Application", metadata, object.Map("spec",
-		destination(text("", a.namespace)).Named("destination"),
+		argoDestination(planText("", a.namespace)).Named("destination"),
 		object.Text("project", a.project, nil),
 		object.Map("source",
-			object.Text("path", a.path, made(&g.Path.Origin, inPath)),
-			text("repoURL", &g.Repository),
-			text("targetRevision", &g.Revision)),
-		syncPolicy(g)))
+			object.Text("path", a.path, derivedOrigin(&g.Path.Origin, inPath)),
+			planText("repoURL", &g.Repository),
+			planText("targetRevision", &g.Revision)),
+		argoSyncPolicy(g)))
 }
 
-// syncPolicy tries again, because what a stage needs may come later. With the newest commit it may try forever; a version that tries
+// argoSyncPolicy tries again, because what a stage needs may come later. With the newest commit it may try forever; a version that tries
 // the same commit again must give up, or a good commit would never follow a bad one. It gives up after a minute.
-func syncPolicy(g *plan.GitOps) object.Node {
+func argoSyncPolicy(g *plan.GitOps) object.Node {
 	retry := object.Map("retry",
 		object.Map("backoff", object.Text("duration", "5s", nil), object.Number("factor", 2, nil), object.Text("maxDuration", "20s", nil)),
 		object.Number("limit", 5, &g.Refreshes.Origin)).With(retryRule)

@@ -32,13 +32,13 @@ const (
 // must be refused.
 func TestAttackerFindsNoWay(t *testing.T) {
 	c := planOf(t, queueingSpecs)
-	attackWith(t, newOracle(t, c, "gpu"), newServer(t, lower.Platform(c)), namespaceOf(t, c, "vision"), tries)
+	attackWith(t, newOracle(t, c, "gpu"), newServer(t, lower.PlatformObjects(c)), namespaceOf(t, c, "vision"), tries)
 }
 
 // TestAttackerFindsNoWayByExternalRuntimes does so with a runtime of which nothing is compiled but its name.
 func TestAttackerFindsNoWayByExternalRuntimes(t *testing.T) {
 	c := planOf(t, externalSpecs)
-	attackWith(t, newExternalOracle(t, c), newServer(t, lower.Platform(c)), namespaceOf(t, c, "vision"), externalTries)
+	attackWith(t, newExternalOracle(t, c), newServer(t, lower.PlatformObjects(c)), namespaceOf(t, c, "vision"), externalTries)
 }
 
 func attackWith(t *testing.T, o *oracle, s *server, vision *corev1.Namespace, tries int) {

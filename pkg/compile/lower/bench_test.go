@@ -49,7 +49,7 @@ func BenchmarkTenantUnit(b *testing.B) {
 	objects := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		lowered := lower.Tenant(c, c.Tenants[0], &diag.List{})
+		lowered := lower.TenantObjects(c, c.Tenants[0], &diag.List{})
 		files, _ := emit.Files(c.Name.V, lowered)
 		if len(files) != 1 {
 			b.Fatal("not one file")

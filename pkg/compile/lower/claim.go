@@ -28,21 +28,21 @@ func (b *builder) claims(t *plan.Tenant, namespace *plan.Value[string]) {
 		if !claim.InNamespace(namespace.V) {
 			continue
 		}
-		metadata := tenantMeta(t, namespace, text("", &claim.Name))
+		metadata := tenantMeta(t, namespace, planText("", &claim.Name))
 		metadata.Put(object.Map("annotations", keepAnnotations(keepRule)...))
 		b.add(claimRule, "v1", "PersistentVolumeClaim", metadata, object.Map("spec",
-			object.List("accessModes", text("", &claim.Access)),
+			object.List("accessModes", planText("", &claim.Access)),
 			object.Map("resources", object.Map("requests", object.Quantity("storage", claim.Size.V, &claim.Size.Origin))),
-			storageClass(claim)))
+			storageClassName(claim)))
 	}
 }
 
-// storageClass is left out for the default one: an empty name would mean a volume without class.
-func storageClass(claim *plan.Claim) object.Node {
+// storageClassName is left out for the default one: an empty name would mean a volume without class.
+func storageClassName(claim *plan.Claim) object.Node {
 	if claim.StorageClass.V == "" {
 		return object.Node{}
 	}
-	return text("storageClassName", &claim.StorageClass)
+	return planText("storageClassName", &claim.StorageClass)
 }
 
 // holdsClaims reports whether a namespace has claims of its tenant. It must not be pruned either: they would go with it.

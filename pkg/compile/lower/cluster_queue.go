@@ -22,10 +22,10 @@ func (b *builder) clusterQueue(c *plan.Cluster, t *plan.Tenant) {
 	entries := make([]object.Node, 0, 4)
 	member := q.Cohort.V != ""
 	if member {
-		entries = append(entries, text(cohortField(c), &q.Cohort))
+		entries = append(entries, planText(cohortField(c), &q.Cohort))
 	}
-	entries = append(entries, namespaceSelector(t), preemption(q), resourceGroups(c, q.Shares, member))
-	b.add(queueRule, kueueAPI(c), "ClusterQueue", tenantMeta(t, nil, text("", &t.Name)), object.Map("spec", entries...))
+	entries = append(entries, namespaceSelector(t), queuePreemption(q), resourceGroups(c, q.Shares, member))
+	b.add(queueRule, kueueAPI(c), "ClusterQueue", tenantMeta(t, nil, planText("", &t.Name)), object.Map("spec", entries...))
 }
 
 func cohortField(c *plan.Cluster) string {
@@ -38,7 +38,7 @@ func cohortField(c *plan.Cluster) string {
 func namespaceSelector(t *plan.Tenant) object.Node {
 	names := make([]object.Node, 0, len(t.Namespaces))
 	for i := range t.Namespaces {
-		names = append(names, text("", &t.Namespaces[i]))
+		names = append(names, planText("", &t.Namespaces[i]))
 	}
 	return object.Map("namespaceSelector", object.List("matchExpressions", object.Map("",
 		object.Text("key", corev1.LabelMetadataName, nil),
@@ -46,8 +46,8 @@ func namespaceSelector(t *plan.Tenant) object.Node {
 		object.List("values", names...)).With(selectorRule)))
 }
 
-// preemption says whom a waiting job may stop. Without a cohort nobody borrows, so that there is nothing to reclaim.
-func preemption(q *plan.Queue) object.Node {
+// queuePreemption says whom a waiting job may stop. Without a cohort nobody borrows, so that there is nothing to reclaim.
+func queuePreemption(q *plan.Queue) object.Node {
 	reclaim, within := "Never", "Never"
 	if q.Preempts.V != plan.PreemptsNobody && q.Cohort.V != "" {
 		reclaim = "Any"
@@ -57,5 +57,5 @@ func preemption(q *plan.Queue) object.Node {
 	}
 	return object.Map("preemption",
 		object.Text("reclaimWithinCohort", reclaim, nil),
-		object.Text("withinClusterQueue", within, nil)).With(made(&q.Preempts.Origin, "what `preempts` means in the words of Kueue"))
+		object.Text("withinClusterQueue", within, nil)).With(derivedOrigin(&q.Preempts.Origin, "what `preempts` means in the words of Kueue"))
 }

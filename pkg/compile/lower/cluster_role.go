@@ -36,8 +36,8 @@ var (
 	aggregatedRule    = origin.Rule("aggregated role", "whoever the platform lets see or change the workloads of a namespace, by view, edit or admin, sees and changes TrainJobs there too")
 )
 
-// platform adds what the whole cluster shares.
-func (b *builder) platform(c *plan.Cluster) {
+// sharedObjects adds what the whole cluster shares.
+func (b *builder) sharedObjects(c *plan.Cluster) {
 	for _, name := range c.PlatformNamespaces() {
 		b.platformNamespace(name)
 	}
@@ -45,11 +45,11 @@ func (b *builder) platform(c *plan.Cluster) {
 	b.clusterRole(editorRule, editorRole, editorRules(c))
 	b.clusterRole(adminRule, adminRole, adminRules(c))
 	b.aggregatedRoles()
-	b.clusterRole(runtimeReaderRule, runtimeReaderRole, []object.Node{allow("trainer.kubeflow.org", read, "clustertrainingruntimes")})
+	b.clusterRole(runtimeReaderRule, runtimeReaderRole, []object.Node{roleRule("trainer.kubeflow.org", read, "clustertrainingruntimes")})
 }
 
 func (b *builder) clusterRole(rule *origin.Origin, name string, rules []object.Node) {
-	b.add(rule, rbacVersion, "ClusterRole", platformMeta(constant(name)), object.List("rules", rules...))
+	b.add(rule, rbacVersion, "ClusterRole", platformMeta(constantText(name)), object.List("rules", rules...))
 }
 
 // viewerRules read jobs, what they made and use (metrics.k8s.io has no watch), the bounds that a refusal talks about, and their own namespace,
@@ -57,17 +57,17 @@ func (b *builder) clusterRole(rule *origin.Origin, name string, rules []object.N
 // job's from another's.
 func viewerRules(c *plan.Cluster) []object.Node {
 	rules := []object.Node{
-		allow("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"),
-		allow("jobset.x-k8s.io", read, "jobsets"),
-		allow("batch", read, "jobs"),
-		allow("", read, "pods", "pods/log", "events", "configmaps", "persistentvolumeclaims", "resourcequotas", "limitranges"),
-		allow("", []string{"get"}, "namespaces"),
-		allow("events.k8s.io", read, "events"),
-		allow("metrics.k8s.io", []string{"get", "list"}, "pods"),
+		roleRule("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"),
+		roleRule("jobset.x-k8s.io", read, "jobsets"),
+		roleRule("batch", read, "jobs"),
+		roleRule("", read, "pods", "pods/log", "events", "configmaps", "persistentvolumeclaims", "resourcequotas", "limitranges"),
+		roleRule("", []string{"get"}, "namespaces"),
+		roleRule("events.k8s.io", read, "events"),
+		roleRule("metrics.k8s.io", []string{"get", "list"}, "pods"),
 	}
 	if c.Queueing != nil {
 		queues := &origin.Origin{At: c.Queueing.APIVersion.At, Kind: origin.Derived, Why: "where the cluster queues, people see why a job waits"}
-		rules = append(rules, allow("kueue.x-k8s.io", read, "localqueues", "workloads").With(queues))
+		rules = append(rules, roleRule("kueue.x-k8s.io", read, "localqueues", "workloads").With(queues))
 	}
 	return rules
 }
@@ -78,15 +78,15 @@ func viewerRules(c *plan.Cluster) []object.Node {
 // What RBAC cannot prevent is a TrainJob whose pods mount another job's Secret of the same namespace; the admission policy for
 // TrainJobs refuses it. Namespaces are the boundary between tenants; within one, people trust each other that far.
 func editorRules(c *plan.Cluster) []object.Node {
-	return append(viewerRules(c), allow("trainer.kubeflow.org", write, "trainjobs"))
+	return append(viewerRules(c), roleRule("trainer.kubeflow.org", write, "trainjobs"))
 }
 
 // adminRules add what an on-call person needs: a shell in a pod, and the removal of a pod that hangs.
 func adminRules(c *plan.Cluster) []object.Node {
 	return append(editorRules(c),
-		allow("", []string{"create"}, "pods/exec", "pods/portforward"),
-		allow("", []string{"delete"}, "pods"),
-		allow("", write, "persistentvolumeclaims", "configmaps"),
+		roleRule("", []string{"create"}, "pods/exec", "pods/portforward"),
+		roleRule("", []string{"delete"}, "pods"),
+		roleRule("", write, "persistentvolumeclaims", "configmaps"),
 	)
 }
 
@@ -96,17 +96,17 @@ func adminRules(c *plan.Cluster) []object.Node {
 // and runtimes, quotas and queues stay in git.
 func (b *builder) aggregatedRoles() {
 	b.aggregatedRole(aggregatedViewRole, aggregateToView,
-		allow("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"), allow("jobset.x-k8s.io", read, "jobsets"))
-	b.aggregatedRole(aggregatedEditRole, aggregateToEdit, allow("trainer.kubeflow.org", write, "trainjobs"))
+		roleRule("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"), roleRule("jobset.x-k8s.io", read, "jobsets"))
+	b.aggregatedRole(aggregatedEditRole, aggregateToEdit, roleRule("trainer.kubeflow.org", write, "trainjobs"))
 }
 
 func (b *builder) aggregatedRole(name, label string, rules ...object.Node) {
-	metadata := platformMeta(constant(name))
+	metadata := platformMeta(constantText(name))
 	metadata.Get("labels").Put(object.Text(label, "true", nil))
 	b.add(aggregatedRule, rbacVersion, "ClusterRole", metadata, object.List("rules", rules...))
 }
 
-func allow(group string, verbs []string, resources ...string) object.Node {
+func roleRule(group string, verbs []string, resources ...string) object.Node {
 	return object.Map("",
 		object.Texts("apiGroups", nil, group), object.Texts("resources", nil, resources...), object.Texts("verbs", nil, verbs...))
 }

@@ -12,8 +12,8 @@ func (b *builder) cohort(c *plan.Cluster, cohort *plan.Cohort) {
 	member := cohort.Parent.V != ""
 	entries := make([]object.Node, 0, 2)
 	if member {
-		entries = append(entries, text("parentName", &cohort.Parent))
+		entries = append(entries, planText("parentName", &cohort.Parent))
 	}
 	entries = append(entries, resourceGroups(c, cohort.Shares, member))
-	b.add(cohortRule, kueueAPI(c), "Cohort", platformMeta(text("", &cohort.Name)), object.Map("spec", entries...))
+	b.add(cohortRule, kueueAPI(c), "Cohort", platformMeta(planText("", &cohort.Name)), object.Map("spec", entries...))
 }

@@ -16,8 +16,8 @@ const controllerRole = mpi.ControllerName + "-jobs"
 // can touch Secrets in the namespaces of tenants only.
 func (b *builder) controllerBinding(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {
 	b.add(controllerBindingRule, rbacVersion, "RoleBinding",
-		tenantMeta(t, namespace, constant(controllerRole)),
+		tenantMeta(t, namespace, constantText(controllerRole)),
 		clusterRoleRef(controllerRole),
 		object.List("subjects", object.Map("",
-			object.Text("kind", "ServiceAccount", nil), object.Text("name", mpi.ControllerName, nil), text("namespace", &c.ControllerNamespace))))
+			object.Text("kind", "ServiceAccount", nil), object.Text("name", mpi.ControllerName, nil), planText("namespace", &c.ControllerNamespace))))
 }

@@ -23,8 +23,8 @@ var (
 	healthRule    = origin.Rule("flux health", "a queue works when Kueue admits jobs to it, and when somebody stopped it")
 )
 
-// stage is a folder that Flux applies.
-type stage struct {
+// fluxStage is a folder that Flux applies.
+type fluxStage struct {
 	name string
 	path string
 	// tenant is nil for what all share.
@@ -48,19 +48,19 @@ type stage struct {
 func (b *builder) fluxPlatform(c *plan.Cluster) {
 	b.gitRepository(c)
 	wait := object.Bool("wait", true, waitRule)
-	b.fluxStage(c, stage{name: wiringName, path: stagePath(c, GitOpsFolder), orphans: orphanRule, keep: true})
-	b.fluxStage(c, stage{name: platformName, path: stagePath(c, PlatformFolder), wait: wait, orphans: orphanRule, keep: true})
+	b.fluxStage(c, fluxStage{name: wiringName, path: stagePath(c, GitOpsFolder), orphans: orphanRule, keep: true})
+	b.fluxStage(c, fluxStage{name: platformName, path: stagePath(c, PlatformFolder), wait: wait, orphans: orphanRule, keep: true})
 	if !hasRuntimes(c) {
 		return
 	}
-	b.fluxStage(c, stage{name: runtimesName, path: stagePath(c, RuntimeFolder), after: platformName, wait: wait, timeout: settles, orphans: orphanRule, keep: true})
+	b.fluxStage(c, fluxStage{name: runtimesName, path: stagePath(c, RuntimeFolder), after: platformName, wait: wait, timeout: settles, orphans: orphanRule, keep: true})
 }
 
 // fluxTenant adds the stage of what bounds a tenant and, where the tenant has objects of its own, one for these. These are claims, which
 // may stay pending until a pod comes, so that nobody waits for them.
 func (b *builder) fluxTenant(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
 	folder, boundary := stagePath(c, TenantFolder, t.Name.V), boundaryPrefix+t.Name.V
-	bounds := stage{
+	bounds := fluxStage{
 		name: boundary, path: folder + "/" + BoundaryFolder, tenant: t, after: platformName, wait: object.Bool("wait", true, waitRule), timeout: settles,
 	}
 	if t.Queue != nil {
@@ -70,7 +70,7 @@ func (b *builder) fluxTenant(c *plan.Cluster, t *plan.Tenant, own []object.Objec
 	if len(own) == 0 {
 		return
 	}
-	b.fluxStage(c, stage{
+	b.fluxStage(c, fluxStage{
 		name: tenantPrefix + t.Name.V, path: folder, tenant: t, after: boundary, wait: object.Bool("wait", false, noWaitRule), account: tenantPrefix + t.Name.V,
 		orphans: claimsStayRule,
 	})
@@ -79,26 +79,26 @@ func (b *builder) fluxTenant(c *plan.Cluster, t *plan.Tenant, own []object.Objec
 func (b *builder) gitRepository(c *plan.Cluster) {
 	g := c.GitOps
 	spec := []object.Node{
-		object.Text("interval", short(g.Interval.V), &g.Interval.Origin),
-		object.Map("ref", text("branch", &g.Revision)),
-		text("url", &g.Repository),
+		object.Text("interval", shortDuration(g.Interval.V), &g.Interval.Origin),
+		object.Map("ref", planText("branch", &g.Revision)),
+		planText("url", &g.Repository),
 	}
 	if g.Secret.V != "" {
-		spec = append(spec, object.Map("secretRef", text("name", &g.Secret)))
+		spec = append(spec, object.Map("secretRef", planText("name", &g.Secret)))
 	}
-	b.add(sourceRule, fluxSource, "GitRepository", gitOpsMeta(c, nil, wiringName, fluxKeep()), object.Map("spec", spec...))
+	b.add(sourceRule, fluxSource, "GitRepository", gitOpsMeta(c, nil, wiringName, fluxKeepAnnotation()), object.Map("spec", spec...))
 }
 
-// fluxKeep keeps an object that the wiring no longer has.
-func fluxKeep() object.Node {
+// fluxKeepAnnotation keeps an object that the wiring no longer has.
+func fluxKeepAnnotation() object.Node {
 	return object.Text("kustomize.toolkit.fluxcd.io/prune", "disabled", keepOwnRule)
 }
 
-func (b *builder) fluxStage(c *plan.Cluster, s stage) {
+func (b *builder) fluxStage(c *plan.Cluster, s fluxStage) {
 	var annotations []object.Node
 	spec := []object.Node{
 		object.Text("interval", "10m", driftRule),
-		object.Text("path", "./"+s.path, made(&c.GitOps.Path.Origin, inPath)),
+		object.Text("path", "./"+s.path, derivedOrigin(&c.GitOps.Path.Origin, inPath)),
 		object.Bool("prune", c.GitOps.Prune.V, &c.GitOps.Prune.Origin),
 		object.Text("retryInterval", "1m", nil),
 		object.Map("sourceRef", object.Text("kind", "GitRepository", nil), object.Text("name", wiringName, sourceRule)),
@@ -110,7 +110,7 @@ func (b *builder) fluxStage(c *plan.Cluster, s stage) {
 			object.Text("name", s.after, nil), object.Text("readyExpr", appliedOnce, nil))).With(dependsOnRule))
 	}
 	if s.queues != "" {
-		spec = append(spec, object.List("healthCheckExprs", queueHealth(s.queues, "ClusterQueue"), queueHealth(s.queues, "LocalQueue")).With(healthRule))
+		spec = append(spec, object.List("healthCheckExprs", queueHealthCheck(s.queues, "ClusterQueue"), queueHealthCheck(s.queues, "LocalQueue")).With(healthRule))
 	}
 	if s.account != "" {
 		spec = append(spec, object.Text("serviceAccountName", s.account, tenantAccount))
@@ -119,7 +119,7 @@ func (b *builder) fluxStage(c *plan.Cluster, s stage) {
 		spec = append(spec, object.Text("deletionPolicy", "Orphan", s.orphans))
 	}
 	if s.keep {
-		annotations = append(annotations, fluxKeep())
+		annotations = append(annotations, fluxKeepAnnotation())
 	}
 	b.add(stageRule, fluxKustomization, "Kustomization", gitOpsMeta(c, s.tenant, s.name, annotations...), object.Map("spec", spec...))
 }
@@ -127,7 +127,7 @@ func (b *builder) fluxStage(c *plan.Cluster, s stage) {
 // settles is the timeout of stages that start no pods.
 const settles = "1m"
 
-func (s *stage) timeoutOr(usual string) object.Node {
+func (s *fluxStage) timeoutOr(usual string) object.Node {
 	if s.timeout == "" {
 		return object.Text("timeout", usual, nil)
 	}
@@ -142,8 +142,8 @@ const appliedOnce = "has(dep.status.lastAppliedRevision)"
 // which has a health of its own.
 const queueWorks = "has(status.conditions) && status.conditions.exists(c, c.type == 'Active' && (c.status == 'True' || c.reason in ['Stopped', 'ClusterQueueIsInactive']))"
 
-// queueHealth tells when a queue of Kueue works: Flux takes one for ready that Kueue has not looked at.
-func queueHealth(api, kind string) object.Node {
+// queueHealthCheck tells when a queue of Kueue works: Flux takes one for ready that Kueue has not looked at.
+func queueHealthCheck(api, kind string) object.Node {
 	return object.Map("",
 		object.Text("apiVersion", api, nil), object.Text("current", queueWorks, nil), object.Text("inProgress", "!("+queueWorks+")", nil), object.Text("kind", kind, nil))
 }

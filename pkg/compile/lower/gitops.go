@@ -64,7 +64,7 @@ func (b *builder) tenantGitOps(c *plan.Cluster, t *plan.Tenant) {
 	var own []object.Object
 	for i := range b.objects {
 		o := &b.objects[i]
-		if ownedByTenant(o) {
+		if isOwnedByTenant(o) {
 			own = append(own, *o)
 			continue
 		}
@@ -75,7 +75,7 @@ func (b *builder) tenantGitOps(c *plan.Cluster, t *plan.Tenant) {
 	}
 	wiring := builder{place: object.Place{Folder: GitOpsFolder, File: "tenant-" + t.Name.V, Origin: t.Name.At}}
 	if c.GitOps.Flux.V {
-		bounds.applier(c, t, own)
+		bounds.fluxApplier(c, t, own)
 		wiring.fluxTenant(c, t, own)
 	} else {
 		wiring.argoTenant(c, t, own)
@@ -83,9 +83,9 @@ func (b *builder) tenantGitOps(c *plan.Cluster, t *plan.Tenant) {
 	b.objects = append(append(b.objects, bounds.objects...), wiring.objects...)
 }
 
-// ownedByTenant reports whether people of a tenant may write such an object too: then it bounds nobody. Everything else does: quotas, limits,
+// isOwnedByTenant reports whether people of a tenant may write such an object too: then it bounds nobody. Everything else does: quotas, limits,
 // network policies, queues, bindings of roles, accounts, namespaces, and runtimes, which say what pods are.
-func ownedByTenant(o *object.Object) bool { return o.ID.Kind == "PersistentVolumeClaim" }
+func isOwnedByTenant(o *object.Object) bool { return o.ID.Kind == "PersistentVolumeClaim" }
 
 // keepNamespace keeps a namespace with volumes when its tenant goes: its claims are kept, but would go with it.
 func keepNamespace(o *object.Object) {
@@ -105,9 +105,9 @@ func gitOpsMeta(c *plan.Cluster, t *plan.Tenant, name string, annotations ...obj
 	labels := []object.Node{object.Text("app.kubernetes.io/part-of", managedBy, partOfRule)}
 	from := nameRule
 	if t != nil {
-		labels, from = append(labels, text(mpi.TenantLabel, &t.Name)), made(&t.Name.Origin, ofTenant)
+		labels, from = append(labels, planText(mpi.TenantLabel, &t.Name)), derivedOrigin(&t.Name.Origin, ofTenant)
 	}
-	metadata := object.Map("metadata", object.Map("labels", labels...), object.Text("name", name, from), text("namespace", &c.GitOps.Namespace))
+	metadata := object.Map("metadata", object.Map("labels", labels...), object.Text("name", name, from), planText("namespace", &c.GitOps.Namespace))
 	if len(annotations) > 0 {
 		metadata.Put(object.Map("annotations", annotations...))
 	}
@@ -143,8 +143,8 @@ func kindsOf(objects []object.Object) []resourceKind {
 	return kinds
 }
 
-// short is a duration without the zero minutes and seconds that Go writes: 5m, not 5m0s.
-func short(d time.Duration) string {
+// shortDuration is a duration without the zero minutes and seconds that Go writes: 5m, not 5m0s.
+func shortDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

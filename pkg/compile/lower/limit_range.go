@@ -19,23 +19,23 @@ func (b *builder) limitRange(c *plan.Cluster, t *plan.Tenant, namespace *plan.Va
 		object.Map("defaultRequest",
 			object.Quantity("cpu", l.DefaultCPU.V, &l.DefaultCPU.Origin),
 			object.Quantity("memory", l.DefaultMemory.V, &l.DefaultMemory.Origin)),
-		maxima(c, t),
+		limitMaxima(c, t),
 		object.Text("type", "Container", nil))
 	b.add(limitRule, "v1", "LimitRange",
-		tenantMeta(t, namespace, constant("lockstep-limits")),
+		tenantMeta(t, namespace, constantText("lockstep-limits")),
 		object.Map("spec", object.List("limits", item)))
 }
 
-func maxima(c *plan.Cluster, t *plan.Tenant) object.Node {
+func limitMaxima(c *plan.Cluster, t *plan.Tenant) object.Node {
 	l := &t.Limits
 	if l.MaxCPU.V == nil && l.MaxMemory.V == nil {
 		return object.Node{}
 	}
 	mostCPU := t.MaxCPULimit(c)
-	return object.Map("max", maximum("cpu", &mostCPU), maximum("memory", &l.MaxMemory))
+	return object.Map("max", limitMaximum("cpu", &mostCPU), limitMaximum("memory", &l.MaxMemory))
 }
 
-func maximum(name string, most *plan.Value[*resource.Quantity]) object.Node {
+func limitMaximum(name string, most *plan.Value[*resource.Quantity]) object.Node {
 	if most.V == nil {
 		return object.Node{}
 	}

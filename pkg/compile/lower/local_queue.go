@@ -13,6 +13,6 @@ func (b *builder) localQueue(c *plan.Cluster, t *plan.Tenant, namespace *plan.Va
 		return
 	}
 	b.add(localQueueRule, kueueAPI(c), "LocalQueue",
-		tenantMeta(t, namespace, constant(plan.LocalQueue)),
-		object.Map("spec", text("clusterQueue", &t.Name)))
+		tenantMeta(t, namespace, constantText(plan.LocalQueue)),
+		object.Map("spec", planText("clusterQueue", &t.Name)))
 }

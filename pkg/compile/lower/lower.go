@@ -31,21 +31,21 @@ const (
 	managedBy      = "lockstep"
 )
 
-// Platform returns what a whole cluster shares, without its components, sorted.
-func Platform(c *plan.Cluster) []object.Object {
+// PlatformObjects returns what a whole cluster shares, without its components, sorted.
+func PlatformObjects(c *plan.Cluster) []object.Object {
 	b := builder{place: object.Place{Folder: PlatformFolder, File: PlatformFile, Origin: c.Name.At}}
-	b.platform(c)
+	b.sharedObjects(c)
 	b.priorityClasses(c)
 	b.queueing(c)
-	b.constraints(c)
+	b.securityContextConstraints(c)
 	b.admissionPolicies(c)
 	b.monitoring(c)
 	b.gitOps(c)
-	return b.sorted()
+	return b.sortedObjects()
 }
 
-// Tenant returns the objects of a tenant on a cluster, sorted.
-func Tenant(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Object {
+// TenantObjects returns the objects of a tenant on a cluster, sorted.
+func TenantObjects(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Object {
 	b := builder{place: object.Place{Folder: TenantFolder + "/" + t.Name.V, File: TenantFile, Origin: t.Name.At}}
 	b.objects = make([]object.Object, 0, 1+maxPerNamespace*len(t.Namespaces))
 	b.tenantRuntimeReaders(t)
@@ -66,7 +66,7 @@ func Tenant(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Object {
 		b.sccBindings(c, t, namespace)
 	}
 	b.tenantGitOps(c, t)
-	return b.sorted()
+	return b.sortedObjects()
 }
 
 // maxPerNamespace is how many objects a namespace of a tenant may get. More than that costs time, nothing else.
@@ -84,7 +84,7 @@ func (b *builder) add(rule *origin.Origin, apiVersion, kind string, entries ...o
 	b.objects = append(b.objects, object.New(object.Map("", append(all, entries...)...), b.place, rule))
 }
 
-func (b *builder) sorted() []object.Object {
+func (b *builder) sortedObjects() []object.Object {
 	object.Sort(b.objects)
 	return b.objects
 }
@@ -98,23 +98,23 @@ func platformMeta(name object.Node) object.Node {
 
 // tenantMeta names an object of a tenant; namespace is nil for one without.
 func tenantMeta(t *plan.Tenant, namespace *plan.Value[string], name object.Node) object.Node {
-	labels := object.Map("labels", object.Text(managedByLabel, managedBy, managed), text(mpi.TenantLabel, &t.Name))
+	labels := object.Map("labels", object.Text(managedByLabel, managedBy, managed), planText(mpi.TenantLabel, &t.Name))
 	if namespace == nil {
 		return object.Map("metadata", labels, name.Named("name"))
 	}
-	return object.Map("metadata", labels, name.Named("name"), text("namespace", namespace))
+	return object.Map("metadata", labels, name.Named("name"), planText("namespace", namespace))
 }
 
-// constant is a string that the rule around it decides.
-func constant(value string) object.Node { return object.Text("", value, nil) }
+// constantText is a string that the rule around it decides.
+func constantText(value string) object.Node { return object.Text("", value, nil) }
 
-// text is a string of the plan.
-func text(key string, value *plan.Value[string]) object.Node {
+// planText is a string of the plan.
+func planText(key string, value *plan.Value[string]) object.Node {
 	return object.Text(key, value.V, &value.Origin)
 }
 
-// made is the origin of a value that is not the one of the spec, but follows from it; how says the way. What a default gives stays one.
-func made(from *origin.Origin, how string) *origin.Origin {
+// derivedOrigin is the origin of a value that is not the one of the spec, but follows from it; how says the way. What a default gives stays one.
+func derivedOrigin(from *origin.Origin, how string) *origin.Origin {
 	if from.Kind != origin.Written {
 		return from
 	}

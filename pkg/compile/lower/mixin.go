@@ -23,7 +23,7 @@ func (b *builder) alerts(c *plan.Cluster) {
 	if !c.Monitoring.Alerts.V {
 		return
 	}
-	for name, text := range files(mixin.Alerts, "alerts") {
+	for name, text := range filesByName(mixin.Alerts, "alerts") {
 		var rules map[string]any
 		if err := yaml.Unmarshal([]byte(text), &rules); err != nil {
 			panic(err) // a file of ours that the tests read, too
@@ -51,7 +51,7 @@ func leadToLogs(spec *object.Node, logs *plan.Value[string]) {
 		rules := groups[i].Get("rules").Children
 		for j := range rules {
 			if rules[j].Scalar("alert") == failed {
-				rules[j].Get("annotations").Put(object.Text("logs_url", url, made(&logs.Origin, "the names and times of the job in place of what is in braces")))
+				rules[j].Get("annotations").Put(object.Text("logs_url", url, derivedOrigin(&logs.Origin, "the names and times of the job in place of what is in braces")))
 			}
 		}
 	}
@@ -62,16 +62,16 @@ func (b *builder) dashboards(c *plan.Cluster) {
 	if !c.Monitoring.Dashboards.V {
 		return
 	}
-	for name, text := range files(mixin.Dashboards, "dashboards") {
-		metadata := platformMeta(constant("lockstep-dashboard-" + name))
+	for name, text := range filesByName(mixin.Dashboards, "dashboards") {
+		metadata := platformMeta(constantText("lockstep-dashboard-" + name))
 		metadata.Get("labels").Put(object.Text("grafana_dashboard", "1", nil))
 		metadata.Put(object.Text("namespace", c.ControllerNamespace.V, &c.ControllerNamespace.Origin))
 		b.add(dashboardRule, "v1", "ConfigMap", metadata, object.Map("data", object.Text(name+".json", text, &c.Monitoring.Dashboards.Origin)))
 	}
 }
 
-// files returns the files of a folder by their names without ending.
-func files(from embed.FS, folder string) map[string]string {
+// filesByName returns the files of a folder by their names without ending.
+func filesByName(from embed.FS, folder string) map[string]string {
 	entries, err := from.ReadDir(folder)
 	if err != nil {
 		panic(err) // embedded

@@ -28,11 +28,11 @@ func (b *builder) monitoring(c *plan.Cluster) {
 	b.alerts(c)
 	b.dashboards(c)
 	controller := object.Map("podSelector", object.Map("matchLabels", object.Text(controllerNameLabel, mpi.ControllerName, nil)))
-	metadata := platformMeta(constant("lockstep-metrics"))
-	metadata.Put(text("namespace", &c.ControllerNamespace))
+	metadata := platformMeta(constantText("lockstep-metrics"))
+	metadata.Put(planText("namespace", &c.ControllerNamespace))
 	b.add(scrapeRule, "networking.k8s.io/v1", "NetworkPolicy", metadata, object.Map("spec",
 		object.List("ingress", object.Map("",
-			object.List("from", object.Map("", byName(&c.Monitoring.Namespace))),
+			object.List("from", object.Map("", namespaceByName(&c.Monitoring.Namespace))),
 			object.List("ports", object.Map("", object.Text("port", metricsPort, nil), object.Text("protocol", "TCP", nil))))),
 		controller,
 		object.Texts("policyTypes", nil, "Ingress")))
@@ -43,9 +43,9 @@ func monitorMeta(c *plan.Cluster, name string) object.Node {
 	m := c.Monitoring
 	labels := object.Map("labels", object.Text(managedByLabel, managedBy, managed))
 	for i := range m.Labels {
-		labels.Put(text(m.Labels[i].Name, &m.Labels[i].Value))
+		labels.Put(planText(m.Labels[i].Name, &m.Labels[i].Value))
 	}
-	return object.Map("metadata", labels, object.Text("name", name, nil), text("namespace", &c.ControllerNamespace))
+	return object.Map("metadata", labels, object.Text("name", name, nil), planText("namespace", &c.ControllerNamespace))
 }
 
 func (b *builder) serviceMonitor(c *plan.Cluster) {
@@ -56,7 +56,7 @@ func (b *builder) serviceMonitor(c *plan.Cluster) {
 				object.Map("authorization", object.Map("credentials", object.Text("key", "token", nil), object.Text("name", metricsToken, nil))),
 				// The namespace of a series is that of the job, not that of the controller.
 				object.Bool("honorLabels", true, nil),
-				text("interval", &m.Interval),
+				planText("interval", &m.Interval),
 				object.Text("port", metricsPort, nil),
 				object.Text("scheme", "https", nil),
 				// Each pod signs its certificate itself.

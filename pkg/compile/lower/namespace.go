@@ -30,26 +30,26 @@ func (b *builder) platformNamespace(name plan.Value[string]) {
 	level := plan.Value[string]{V: "restricted", Origin: *platformSecurity}
 	labels := append(podSecurityLabels(&level), object.Text(managedByLabel, managedBy, managed))
 	b.add(platformNamespaceRule, "v1", "Namespace",
-		object.Map("metadata", object.Map("labels", labels...), text("name", &name)))
+		object.Map("metadata", object.Map("labels", labels...), planText("name", &name)))
 }
 
 func (b *builder) namespace(c *plan.Cluster, t *plan.Tenant, name *plan.Value[string]) {
 	labels := append(tenantSecurityLabels(t),
-		object.Text(managedByLabel, managedBy, managed), text(mpi.TenantLabel, &t.Name))
+		object.Text(managedByLabel, managedBy, managed), planText(mpi.TenantLabel, &t.Name))
 	if c.OpenShift && c.Queueing != nil {
 		labels = append(labels, object.Text(plan.ManagedByKueueLabel, "true", kueueRule))
 	}
 	b.add(namespaceRule, "v1", "Namespace",
-		object.Map("metadata", namespaceAnnotations(c, t, name), object.Map("labels", labels...), text("name", name)))
+		object.Map("metadata", namespaceAnnotations(c, t, name), object.Map("labels", labels...), planText("name", name)))
 }
 
 func namespaceAnnotations(c *plan.Cluster, t *plan.Tenant, name *plan.Value[string]) object.Node {
 	annotations := tenantLimits(c, t)
 	if t.DisplayName.V != "" {
-		annotations = append(annotations, text(displayNameAnnotation, &t.DisplayName))
+		annotations = append(annotations, planText(displayNameAnnotation, &t.DisplayName))
 	}
 	if t.KeepFinished.V > 0 {
-		annotations = append(annotations, object.Text(mpi.FinishedJobsAnnotation, short(t.KeepFinished.V), &t.KeepFinished.Origin))
+		annotations = append(annotations, object.Text(mpi.FinishedJobsAnnotation, shortDuration(t.KeepFinished.V), &t.KeepFinished.Origin))
 	}
 	if holdsClaims(t, name.V) {
 		annotations = append(annotations, keepAnnotations(keepRule)...)
@@ -71,15 +71,15 @@ func tenantSecurityLabels(t *plan.Tenant) []object.Node {
 	enforce := object.Text("pod-security.kubernetes.io/enforce", "privileged", nil)
 	for i := range labels {
 		if labels[i].Key == enforce.Key {
-			unenforced = unenforced.Over(labels[i].Text, &t.PodSecurity.Origin)
+			unenforced = unenforced.Overriding(labels[i].Text, &t.PodSecurity.Origin)
 			labels[i] = enforce.With(&unenforced)
 		}
 	}
-	return append(labels, object.Text(securityLabel, restrictedRDMA, pinned(r)))
+	return append(labels, object.Text(securityLabel, restrictedRDMA, pinnedMemoryOrigin(r)))
 }
 
-// pinned is the origin of what a namespace gets because of a runtime that pins memory.
-func pinned(r *plan.Runtime) *origin.Origin {
+// pinnedMemoryOrigin is the origin of what a namespace gets because of a runtime that pins memory.
+func pinnedMemoryOrigin(r *plan.Runtime) *origin.Origin {
 	return &origin.Origin{At: r.ProfileName.At, Kind: origin.Derived, Why: "a runtime of the tenant pins memory for the adapters of its profile"}
 }
 
@@ -88,8 +88,8 @@ func pinned(r *plan.Runtime) *origin.Origin {
 // level is meant as the running cluster understands it.
 func podSecurityLabels(level *plan.Value[string]) []object.Node {
 	return []object.Node{
-		text("pod-security.kubernetes.io/audit", level),
-		text("pod-security.kubernetes.io/enforce", level),
-		text("pod-security.kubernetes.io/warn", level),
+		planText("pod-security.kubernetes.io/audit", level),
+		planText("pod-security.kubernetes.io/enforce", level),
+		planText("pod-security.kubernetes.io/warn", level),
 	}
 }

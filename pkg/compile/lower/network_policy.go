@@ -32,20 +32,20 @@ func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *pl
 			egressRules(t.Egress), object.Texts("policyTypes", nil, "Egress"))
 	}
 	if len(t.External) > 0 {
-		pods := externalPods(&t.External[0])
+		pods := externalPodSelector(&t.External[0])
 		b.networkPolicy(t, namespace, externalRule, "lockstep-external-jobs",
-			object.List("egress", peers("to", pods)), object.List("ingress", peers("from", pods)), pods, object.Texts("policyTypes", nil, "Ingress", "Egress"))
+			object.List("egress", peerRule("to", pods)), object.List("ingress", peerRule("from", pods)), pods, object.Texts("policyTypes", nil, "Ingress", "Egress"))
 	}
 	if len(t.IngressFrom) > 0 {
 		b.networkPolicy(t, namespace, ingressRule, "lockstep-ingress",
-			object.List("ingress", ingressFrom(t.IngressFrom)), object.Texts("policyTypes", nil, "Ingress"))
+			object.List("ingress", ingressFromRule(t.IngressFrom)), object.Texts("policyTypes", nil, "Ingress"))
 	}
 }
 
 // defaultDeny closes a namespace. Where a namespace outlives its tenant, so does this: the pods that still run there must not be open to
 // everybody once the tenant is gone from git.
 func (b *builder) defaultDeny(t *plan.Tenant, namespace *plan.Value[string]) {
-	metadata := tenantMeta(t, namespace, constant("lockstep-default-deny"))
+	metadata := tenantMeta(t, namespace, constantText("lockstep-default-deny"))
 	if holdsClaims(t, namespace.V) {
 		metadata.Put(object.Map("annotations", keepAnnotations(keepClosedRule)...))
 	}
@@ -54,7 +54,7 @@ func (b *builder) defaultDeny(t *plan.Tenant, namespace *plan.Value[string]) {
 
 // networkPolicy adds a policy for all pods of a namespace, or those that it selects.
 func (b *builder) networkPolicy(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, name string, spec ...object.Node) {
-	b.trafficPolicy(rule, tenantMeta(t, namespace, constant(name)), spec...)
+	b.trafficPolicy(rule, tenantMeta(t, namespace, constantText(name)), spec...)
 }
 
 func (b *builder) trafficPolicy(rule *origin.Origin, metadata object.Node, spec ...object.Node) {
@@ -64,9 +64,9 @@ func (b *builder) trafficPolicy(rule *origin.Origin, metadata object.Node, spec 
 	b.add(rule, "networking.k8s.io/v1", "NetworkPolicy", metadata, object.Map("spec", spec...))
 }
 
-// externalPods selects the pods of JobSets but those of compiled runtimes, which have a label of ours (podLabels). No TrainJob can change
+// externalPodSelector selects the pods of JobSets but those of compiled runtimes, which have a label of ours (podLabels). No TrainJob can change
 // either label: the admission policy refuses them in patches.
-func externalPods(name *plan.Value[string]) object.Node {
+func externalPodSelector(name *plan.Value[string]) object.Node {
 	from := &origin.Origin{At: name.At, Kind: origin.Derived, Why: "the tenant names runtimes of others"}
 	requirement := func(key, operator string) object.Node {
 		return object.Map("", object.Text("key", key, from), object.Text("operator", operator, from))
@@ -75,8 +75,8 @@ func externalPods(name *plan.Value[string]) object.Node {
 		requirement(mpi.JobSetNameLabel, "Exists"), requirement(mpi.ImplementationLabel, "DoesNotExist")))
 }
 
-// peers is a rule that opens all ports to pods: which ones a framework uses nobody knows here.
-func peers(direction string, pods object.Node) object.Node {
+// peerRule is a rule that opens all ports to pods: which ones a framework uses nobody knows here.
+func peerRule(direction string, pods object.Node) object.Node {
 	return object.Map("", object.List(direction, object.Map("", pods)))
 }
 
@@ -84,7 +84,7 @@ func peers(direction string, pods object.Node) object.Node {
 func dnsEgress(dns *plan.DNS) object.Node {
 	labels := make([]object.Node, len(dns.PodLabels))
 	for i := range dns.PodLabels {
-		labels[i] = text(dns.PodLabels[i].Name, &dns.PodLabels[i].Value)
+		labels[i] = planText(dns.PodLabels[i].Name, &dns.PodLabels[i].Value)
 	}
 	number := object.Number("port", int64(dns.Port.V), &dns.Port.Origin)
 	return object.Map("",
@@ -92,7 +92,7 @@ func dnsEgress(dns *plan.DNS) object.Node {
 			object.Map("", number, object.Text("protocol", "UDP", nil)),
 			object.Map("", number, object.Text("protocol", "TCP", nil))),
 		object.List("to", object.Map("",
-			byName(&dns.Namespace),
+			namespaceByName(&dns.Namespace),
 			object.Map("podSelector", object.Map("matchLabels", labels...)))))
 }
 
@@ -100,7 +100,7 @@ func egressRules(allowed []plan.Egress) object.Node {
 	rules := make([]object.Node, len(allowed))
 	for i := range allowed {
 		rules[i] = object.Map("", egressPorts(allowed[i].Ports),
-			object.List("to", object.Map("", object.Map("ipBlock", text("cidr", &allowed[i].CIDR)))))
+			object.List("to", object.Map("", object.Map("ipBlock", planText("cidr", &allowed[i].CIDR)))))
 	}
 	return object.List("egress", rules...)
 }
@@ -112,20 +112,20 @@ func egressPorts(ports []plan.Port) object.Node {
 	items := make([]object.Node, len(ports))
 	for i := range ports {
 		p := &ports[i]
-		items[i] = object.Map("", object.Number("port", int64(p.Port.V), &p.Port.Origin), text("protocol", &p.Protocol))
+		items[i] = object.Map("", object.Number("port", int64(p.Port.V), &p.Port.Origin), planText("protocol", &p.Protocol))
 	}
 	return object.List("ports", items...)
 }
 
-func ingressFrom(namespaces []plan.Value[string]) object.Node {
+func ingressFromRule(namespaces []plan.Value[string]) object.Node {
 	peers := make([]object.Node, len(namespaces))
 	for i := range namespaces {
-		peers[i] = object.Map("", byName(&namespaces[i]))
+		peers[i] = object.Map("", namespaceByName(&namespaces[i]))
 	}
 	return object.Map("", object.List("from", peers...))
 }
 
-// byName selects a namespace by the label that the API server itself sets and nobody can forge.
-func byName(namespace *plan.Value[string]) object.Node {
-	return object.Map("namespaceSelector", object.Map("matchLabels", text(corev1.LabelMetadataName, namespace)))
+// namespaceByName selects a namespace by the label that the API server itself sets and nobody can forge.
+func namespaceByName(namespace *plan.Value[string]) object.Node {
+	return object.Map("namespaceSelector", object.Map("matchLabels", planText(corev1.LabelMetadataName, namespace)))
 }

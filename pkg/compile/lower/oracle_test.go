@@ -66,7 +66,7 @@ func newExternalOracle(t *testing.T, c *plan.Cluster) *oracle {
 func newOracle(t *testing.T, c *plan.Cluster, name string) *oracle {
 	t.Helper()
 	o := &oracle{machines: map[string]string{}}
-	for _, compiled := range lower.Runtimes(c, &diag.List{}) {
+	for _, compiled := range lower.RuntimeObjects(c, &diag.List{}) {
 		if compiled.ID.Name == name {
 			o.runtime = *decoded[trainer.ClusterTrainingRuntime](t, compiled.Root.Value())
 		}

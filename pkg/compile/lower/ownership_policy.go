@@ -21,16 +21,16 @@ const mayChangePolicies = `authorizer.group('admissionregistration.k8s.io').reso
 
 // ownershipPolicy keeps people from changing what is compiled: the next sync would undo it, and until then the cluster is not what
 // was reviewed. It names no kinds: a kind that is compiled one day is protected from that day on.
-func ownershipPolicy() policy {
-	return policy{
+func ownershipPolicy() admissionPolicy {
+	return admissionPolicy{
 		name:     ownershipPolicyName,
-		rules:    []object.Node{requests("*", "*", "*", "UPDATE", "DELETE")},
-		selector: labelIs("objectSelector", managedByLabel, managedBy),
+		rules:    []object.Node{requestKind("*", "*", "*", "UPDATE", "DELETE")},
+		selector: labelIsSelector("objectSelector", managedByLabel, managedBy),
 		conditions: []object.Node{
-			condition("people", people),
-			condition("not-the-platform-team", "!"+mayChangePolicies),
+			matchCondition("people", people),
+			matchCondition("not-the-platform-team", "!"+mayChangePolicies),
 		},
-		validations: []object.Node{validation("false",
+		validations: []object.Node{celValidation("false",
 			"the object is compiled from a repository: change the spec there",
 			"{request.userInfo.username} may not {request.operation == 'DELETE' ? 'delete' : 'change'} {request.kind.kind} `{request.name}`, which is compiled"+
 				" (label "+managedByLabel+"="+managedBy+"): change its spec in the repository of the platform, or ask the platform team")},
@@ -39,14 +39,14 @@ func ownershipPolicy() policy {
 
 // tenantLabelPolicy keeps a namespace with its tenant. Another value would hand running jobs, volumes and secrets of one team to
 // another, so that even the GitOps engine must not write it.
-func tenantLabelPolicy() policy {
+func tenantLabelPolicy() admissionPolicy {
 	const before = `oldObject.metadata.?labels[?'` + mpi.TenantLabel + `'].orValue('')`
 	const after = `object.metadata.?labels[?'` + mpi.TenantLabel + `'].orValue('')`
-	return policy{
+	return admissionPolicy{
 		name:     tenantLabelPolicyName,
-		rules:    []object.Node{requests("", "v1", "namespaces", "UPDATE")},
-		selector: labelExists("objectSelector", mpi.TenantLabel),
-		validations: []object.Node{validation(before+" == '' || "+before+" == "+after,
+		rules:    []object.Node{requestKind("", "v1", "namespaces", "UPDATE")},
+		selector: labelExistsSelector("objectSelector", mpi.TenantLabel),
+		validations: []object.Node{celValidation(before+" == '' || "+before+" == "+after,
 			"the label "+mpi.TenantLabel+" of a namespace cannot change",
 			"the label "+mpi.TenantLabel+" of namespace `{request.name}` is `{"+before+"}` and cannot become `{"+after+"}`:"+
 				" its jobs, volumes and secrets would go to another team; delete the namespace, and it is made again for the other tenant")},

@@ -13,16 +13,16 @@ const podPolicyName = "lockstep-pods"
 // memory may add IPC_LOCK (docs/decisions/2026-11-21-pinned-memory.md). Rules and their order are those of
 // k8s.io/pod-security-admission, and a test compares the verdicts. A pod cannot change any of it later, except by an ephemeral
 // container.
-func podPolicy(c *plan.Cluster) policy {
-	return policy{
+func podPolicy(c *plan.Cluster) admissionPolicy {
+	return admissionPolicy{
 		name: podPolicyName,
 		rules: []object.Node{
-			requests("", "v1", "pods", "CREATE"),
-			requests("", "v1", "pods/ephemeralcontainers", "UPDATE"),
+			requestKind("", "v1", "pods", "CREATE"),
+			requestKind("", "v1", "pods/ephemeralcontainers", "UPDATE"),
 		},
 		variables:   podVariables(c.Minor),
 		validations: podValidations(c.Minor),
-		namespaces:  labelIs("namespaceSelector", securityLabel, restrictedRDMA).With(tenantsOnlyRule),
+		namespaces:  labelIsSelector("namespaceSelector", securityLabel, restrictedRDMA).With(tenantsOnlyRule),
 	}
 }
 
@@ -38,8 +38,8 @@ const (
 	userNamespacesMinor = 35 // root is allowed in a user namespace
 )
 
-// forbidden are the containers for which a condition over c is true.
-func forbidden(condition string) string {
+// containersWhere are the containers for which a condition over c is true.
+func containersWhere(condition string) string {
 	return `variables.containers.filter(c, ` + condition + `).map(c, c.name).join(', ')`
 }
 
@@ -53,29 +53,29 @@ func podVariables(minor int) []object.Node {
 	handlers := `[c.?livenessProbe, c.?readinessProbe, c.?startupProbe, c.?lifecycle.?postStart, c.?lifecycle.?preStop]`
 	return []object.Node{
 		// Without its type: the API server warns of comparisons between types that differ in name only.
-		variable("spec", `dyn(object.spec)`),
-		variable("containers", `variables.spec.?initContainers.orValue([]) + variables.spec.containers + variables.spec.?ephemeralContainers.orValue([])`),
-		variable("security", `variables.spec.?securityContext.orValue({})`),
-		variable("windows", `variables.spec.?os.?name.orValue('') == 'windows'`),
-		variable("inUserNamespace", inUserNamespace),
-		variable("mayLock", `variables.spec.?serviceAccountName.orValue('') == '`+rdmaAccount+`'`),
+		celVariable("spec", `dyn(object.spec)`),
+		celVariable("containers", `variables.spec.?initContainers.orValue([]) + variables.spec.containers + variables.spec.?ephemeralContainers.orValue([])`),
+		celVariable("security", `variables.spec.?securityContext.orValue({})`),
+		celVariable("windows", `variables.spec.?os.?name.orValue('') == 'windows'`),
+		celVariable("inUserNamespace", inUserNamespace),
+		celVariable("mayLock", `variables.spec.?serviceAccountName.orValue('') == '`+rdmaAccount+`'`),
 
-		variable("appArmor", forbidden(`!(c.?securityContext.?appArmorProfile.?type.orValue('RuntimeDefault') in `+goodAppArmor+`)`)),
-		variable("added", `variables.windows ? '' : `+forbidden(`c.?securityContext.?capabilities.?add.orValue([]).exists(a, a != 'NET_BIND_SERVICE' && !(a == 'IPC_LOCK' && variables.mayLock))`)),
-		variable("kept", `variables.windows ? '' : `+forbidden(`!('ALL' in c.?securityContext.?capabilities.?drop.orValue([]))`)),
-		variable("escalating", `variables.windows ? '' : `+forbidden(`c.?securityContext.?allowPrivilegeEscalation.orValue(true)`)),
-		variable("hostPorts", forbidden(`c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) != 0)`)),
-		variable("hostProbes", forbidden(handlers+`.exists(h, h.?httpGet.?host.orValue('') != '' || h.?tcpSocket.?host.orValue('') != '')`)),
-		variable("privileged", forbidden(`c.?securityContext.?privileged.orValue(false)`)),
-		variable("procMounts", forbidden(`c.?securityContext.?procMount.orValue('Default') != 'Default'`)),
-		variable("mayBeRoot", `variables.inUserNamespace ? '' : `+forbidden(`!c.?securityContext.?runAsNonRoot.orValue(variables.security.?runAsNonRoot.orValue(false))`)),
-		variable("root", `variables.inUserNamespace ? '' : `+forbidden(`c.?securityContext.?runAsUser.orValue(1) == 0`)),
-		variable("seccomp", `variables.windows ? '' : `+forbidden(`!(c.?securityContext.?seccompProfile.?type.orValue(variables.security.?seccompProfile.?type.orValue('')) in `+goodSeccomp+`)`)),
-		variable("seLinuxTypes", seLinuxTypes(minor)),
-		variable("seLinux", forbidden(badSELinux(`c.?securityContext`))),
-		variable("sysctls", `variables.security.?sysctls.orValue([]).filter(s, !(s.name in [`+quoted(safeSysctls(minor))+`])).map(s, s.name).join(', ')`),
-		variable("volumes", `variables.spec.?volumes.orValue([]).filter(v, ![`+quoted(restrictedVolumes)+`].exists(k, k in v)).map(v, v.name).join(', ')`),
-		variable("hostProcesses", forbidden(`c.?securityContext.?windowsOptions.?hostProcess.orValue(false)`)),
+		celVariable("appArmor", containersWhere(`!(c.?securityContext.?appArmorProfile.?type.orValue('RuntimeDefault') in `+goodAppArmor+`)`)),
+		celVariable("added", `variables.windows ? '' : `+containersWhere(`c.?securityContext.?capabilities.?add.orValue([]).exists(a, a != 'NET_BIND_SERVICE' && !(a == 'IPC_LOCK' && variables.mayLock))`)),
+		celVariable("kept", `variables.windows ? '' : `+containersWhere(`!('ALL' in c.?securityContext.?capabilities.?drop.orValue([]))`)),
+		celVariable("escalating", `variables.windows ? '' : `+containersWhere(`c.?securityContext.?allowPrivilegeEscalation.orValue(true)`)),
+		celVariable("hostPorts", containersWhere(`c.?ports.orValue([]).exists(p, p.?hostPort.orValue(0) != 0)`)),
+		celVariable("hostProbes", containersWhere(handlers+`.exists(h, h.?httpGet.?host.orValue('') != '' || h.?tcpSocket.?host.orValue('') != '')`)),
+		celVariable("privileged", containersWhere(`c.?securityContext.?privileged.orValue(false)`)),
+		celVariable("procMounts", containersWhere(`c.?securityContext.?procMount.orValue('Default') != 'Default'`)),
+		celVariable("mayBeRoot", `variables.inUserNamespace ? '' : `+containersWhere(`!c.?securityContext.?runAsNonRoot.orValue(variables.security.?runAsNonRoot.orValue(false))`)),
+		celVariable("root", `variables.inUserNamespace ? '' : `+containersWhere(`c.?securityContext.?runAsUser.orValue(1) == 0`)),
+		celVariable("seccomp", `variables.windows ? '' : `+containersWhere(`!(c.?securityContext.?seccompProfile.?type.orValue(variables.security.?seccompProfile.?type.orValue('')) in `+goodSeccomp+`)`)),
+		celVariable("seLinuxTypes", seLinuxTypes(minor)),
+		celVariable("seLinux", containersWhere(badSELinux(`c.?securityContext`))),
+		celVariable("sysctls", `variables.security.?sysctls.orValue([]).filter(s, !(s.name in [`+celStrings(safeSysctls(minor))+`])).map(s, s.name).join(', ')`),
+		celVariable("volumes", `variables.spec.?volumes.orValue([]).filter(v, ![`+celStrings(restrictedVolumes)+`].exists(k, k in v)).map(v, v.name).join(', ')`),
+		celVariable("hostProcesses", containersWhere(`c.?securityContext.?windowsOptions.?hostProcess.orValue(false)`)),
 	}
 }
 
@@ -89,7 +89,7 @@ func seLinuxTypes(minor int) string {
 	if minor >= seLinuxEngineMinor {
 		types = append(types, "container_engine_t")
 	}
-	return "[" + quoted(types) + "]"
+	return "[" + celStrings(types) + "]"
 }
 
 // safeSysctls change nothing but the pod itself.
@@ -105,7 +105,7 @@ func safeSysctls(minor int) []string {
 	return names
 }
 
-func quoted(values []string) string {
+func celStrings(values []string) string {
 	literals := make([]string, len(values))
 	for i, value := range values {
 		literals[i] = celString(value)
@@ -113,48 +113,48 @@ func quoted(values []string) string {
 	return strings.Join(literals, ", ")
 }
 
-// none refuses pods with containers in a list, for a reason and with a remedy.
-func none(list, reason, remedy string) object.Node {
-	return validation("variables."+list+" == ''", "containers "+reason, "container {variables."+list+"} "+reason+": "+remedy)
+// noContainersValidation refuses pods with containers in a list, for a reason and with a remedy.
+func noContainersValidation(list, reason, remedy string) object.Node {
+	return celValidation("variables."+list+" == ''", "containers "+reason, "container {variables."+list+"} "+reason+": "+remedy)
 }
 
 func podValidations(minor int) []object.Node {
 	const leaveOut = "leave it out"
 	validations := []object.Node{
-		none("appArmor", "sets an AppArmor profile that is not RuntimeDefault or Localhost", leaveOut),
-		validation(`variables.security.?appArmorProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost'] && !object.metadata.?annotations.orValue({}).exists(k,
+		noContainersValidation("appArmor", "sets an AppArmor profile that is not RuntimeDefault or Localhost", leaveOut),
+		celValidation(`variables.security.?appArmorProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost'] && !object.metadata.?annotations.orValue({}).exists(k,
   k.startsWith('container.apparmor.security.beta.kubernetes.io/') && !(object.metadata.annotations[k] in ['', 'runtime/default'] || object.metadata.annotations[k].startsWith('localhost/')))`,
 			"the pod sets an AppArmor profile that is not RuntimeDefault or Localhost",
 			"the pod sets an AppArmor profile that is not RuntimeDefault or Localhost: "+leaveOut),
-		none("kept", "keeps capabilities", "set securityContext.capabilities.drop to [ALL]"),
-		none("added", "adds capabilities", "remove capabilities.add; NET_BIND_SERVICE is allowed, and IPC_LOCK for pods of runtimes that pin memory (service account "+rdmaAccount+")"),
-		none("escalating", "may escalate privileges", "set securityContext.allowPrivilegeEscalation to false"),
-		validation(`!variables.spec.?hostNetwork.orValue(false) && !variables.spec.?hostPID.orValue(false) && !variables.spec.?hostIPC.orValue(false)`,
+		noContainersValidation("kept", "keeps capabilities", "set securityContext.capabilities.drop to [ALL]"),
+		noContainersValidation("added", "adds capabilities", "remove capabilities.add; NET_BIND_SERVICE is allowed, and IPC_LOCK for pods of runtimes that pin memory (service account "+rdmaAccount+")"),
+		noContainersValidation("escalating", "may escalate privileges", "set securityContext.allowPrivilegeEscalation to false"),
+		celValidation(`!variables.spec.?hostNetwork.orValue(false) && !variables.spec.?hostPID.orValue(false) && !variables.spec.?hostIPC.orValue(false)`,
 			"the pod uses namespaces of its machine", "the pod uses namespaces of its machine (hostNetwork, hostPID or hostIPC): remove them"),
-		none("hostPorts", "uses hostPort", "remove it; pods of a job reach each other without"),
-		none("privileged", "is privileged", "remove securityContext.privileged"),
-		none("procMounts", "sets procMount", leaveOut),
-		none("mayBeRoot", "may run as root", "set securityContext.runAsNonRoot to true in the pod or the container"),
-		validation(`variables.inUserNamespace || variables.security.?runAsNonRoot.orValue(true)`,
+		noContainersValidation("hostPorts", "uses hostPort", "remove it; pods of a job reach each other without"),
+		noContainersValidation("privileged", "is privileged", "remove securityContext.privileged"),
+		noContainersValidation("procMounts", "sets procMount", leaveOut),
+		noContainersValidation("mayBeRoot", "may run as root", "set securityContext.runAsNonRoot to true in the pod or the container"),
+		celValidation(`variables.inUserNamespace || variables.security.?runAsNonRoot.orValue(true)`,
 			"the pod sets runAsNonRoot to false", "the pod sets securityContext.runAsNonRoot to false: set it to true"),
-		none("root", "sets runAsUser to 0", "choose another user, or leave it out"),
-		validation(`variables.inUserNamespace || variables.security.?runAsUser.orValue(1) != 0`,
+		noContainersValidation("root", "sets runAsUser to 0", "choose another user, or leave it out"),
+		celValidation(`variables.inUserNamespace || variables.security.?runAsUser.orValue(1) != 0`,
 			"the pod sets runAsUser to 0", "the pod sets securityContext.runAsUser to 0: choose another user, or leave it out"),
-		none("seccomp", "has no seccomp profile", "set securityContext.seccompProfile.type to RuntimeDefault in the pod or the container"),
-		validation(`variables.windows || variables.security.?seccompProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost']`,
+		noContainersValidation("seccomp", "has no seccomp profile", "set securityContext.seccompProfile.type to RuntimeDefault in the pod or the container"),
+		celValidation(`variables.windows || variables.security.?seccompProfile.?type.orValue('RuntimeDefault') in ['RuntimeDefault', 'Localhost']`,
 			"the pod switches seccomp off", "the pod sets a seccomp profile that is not RuntimeDefault or Localhost: set securityContext.seccompProfile.type to RuntimeDefault"),
-		none("seLinux", "sets SELinux options that are not allowed", leaveOut),
-		validation(`!(`+badSELinux(`variables.security`)+`)`,
+		noContainersValidation("seLinux", "sets SELinux options that are not allowed", leaveOut),
+		celValidation(`!(`+badSELinux(`variables.security`)+`)`,
 			"the pod sets SELinux options that are not allowed", "the pod sets SELinux options that are not allowed: "+leaveOut),
-		validation(`variables.sysctls == ''`, "the pod sets sysctls that reach past it", "the pod sets sysctl {variables.sysctls}, which reaches past the pod: remove it"),
-		validation(`variables.volumes == ''`, "the pod has volumes of a kind that is not allowed",
+		celValidation(`variables.sysctls == ''`, "the pod sets sysctls that reach past it", "the pod sets sysctl {variables.sysctls}, which reaches past the pod: remove it"),
+		celValidation(`variables.volumes == ''`, "the pod has volumes of a kind that is not allowed",
 			"volume {variables.volumes} is of a kind that reaches past the namespace; allowed are configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected and secret: use one of these"),
-		none("hostProcesses", "is a Windows host process", "remove securityContext.windowsOptions.hostProcess"),
-		validation(`!variables.security.?windowsOptions.?hostProcess.orValue(false)`,
+		noContainersValidation("hostProcesses", "is a Windows host process", "remove securityContext.windowsOptions.hostProcess"),
+		celValidation(`!variables.security.?windowsOptions.?hostProcess.orValue(false)`,
 			"the pod is a Windows host process", "the pod sets securityContext.windowsOptions.hostProcess: remove it"),
 	}
 	if minor >= hostProbesMinor {
-		validations = append(validations, none("hostProbes", "has a probe or lifecycle handler for another host", "remove host, so that it asks the pod itself"))
+		validations = append(validations, noContainersValidation("hostProbes", "has a probe or lifecycle handler for another host", "remove host, so that it asks the pod itself"))
 	}
 	return validations
 }

@@ -86,7 +86,7 @@ func createPod(tb testing.TB, pod *corev1.Pod) *request {
 }
 
 func TestPodPolicy(t *testing.T) {
-	s := newServer(t, lower.Platform(planOf(t, rdmaSpecs(36))))
+	s := newServer(t, lower.PlatformObjects(planOf(t, rdmaSpecs(36))))
 	for name, tc := range map[string]struct {
 		change func(*corev1.Pod)
 		want   string
@@ -125,7 +125,7 @@ func TestPodPolicy(t *testing.T) {
 func TestPodPolicyIsRestricted(t *testing.T) {
 	for _, minor := range []int{30, 31, 32, 34, 35, 36} {
 		t.Run(fmt.Sprintf("1.%d", minor), func(t *testing.T) {
-			s := newServer(t, lower.Platform(planOf(t, rdmaSpecs(minor))))
+			s := newServer(t, lower.PlatformObjects(planOf(t, rdmaSpecs(minor))))
 			admitted := 0
 			for seed := range uint64(400) {
 				if sameVerdict(t, s, minor, generated(seed)) {
@@ -144,7 +144,7 @@ func FuzzPodPolicy(f *testing.F) {
 	for seed := range uint64(50) {
 		f.Add(seed)
 	}
-	s := newServer(f, lower.Platform(planOf(f, rdmaSpecs(36))))
+	s := newServer(f, lower.PlatformObjects(planOf(f, rdmaSpecs(36))))
 	f.Fuzz(func(t *testing.T, seed uint64) { sameVerdict(t, s, 36, generated(seed)) })
 }
 
@@ -337,7 +337,7 @@ func volume(r *rand.Rand) corev1.Volume {
 
 // TestPodPolicyOnlyWhereNeeded: a cluster without runtimes that pin memory has no use for the policy.
 func TestPodPolicyOnlyWhereNeeded(t *testing.T) {
-	s := newServer(t, lower.Platform(planOf(t, strings.Replace(rdmaSpecs(36), "type: InfiniBand, resource: rdma/ib, count: 1, hcas: [mlx5_0]", "type: Ethernet", 1))))
+	s := newServer(t, lower.PlatformObjects(planOf(t, strings.Replace(rdmaSpecs(36), "type: InfiniBand, resource: rdma/ib, count: 1, hcas: [mlx5_0]", "type: Ethernet", 1))))
 	if _, found := s.policies["lockstep-pods"]; found {
 		t.Error("there is a policy for pods")
 	}

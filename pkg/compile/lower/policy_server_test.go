@@ -199,7 +199,7 @@ func (s *server) cost(tb testing.TB, name string, r *request) int64 {
 func namespaceOf(tb testing.TB, c *plan.Cluster, name string) *corev1.Namespace {
 	tb.Helper()
 	for _, t := range c.Tenants {
-		for _, o := range lower.Tenant(c, t, &diag.List{}) {
+		for _, o := range lower.TenantObjects(c, t, &diag.List{}) {
 			if o.ID.Kind == "Namespace" && o.ID.Name == name {
 				return decoded[corev1.Namespace](tb, o.Root.Value())
 			}

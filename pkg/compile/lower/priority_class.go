@@ -18,11 +18,11 @@ func (b *builder) priorityClasses(c *plan.Cluster) {
 		p := &c.Priorities[i]
 		description := object.Node{}
 		if p.Description.V != "" {
-			description = text("description", &p.Description)
+			description = planText("description", &p.Description)
 		}
 		b.add(priorityRule, "scheduling.k8s.io/v1", "PriorityClass",
 			description,
-			platformMeta(text("", &p.Name)),
+			platformMeta(planText("", &p.Name)),
 			object.Text("preemptionPolicy", "Never", neverRule),
 			object.Number("value", int64(p.Level.V), &p.Level.Origin))
 	}

@@ -38,16 +38,16 @@ var (
 	noneRule    = origin.Rule("queue", "every flavor lists every covered resource, and machines of this profile have none of it")
 )
 
-// quota is the amount of machines in one field of a queue; nil for a field that is not there.
-type quota struct {
+// machineQuota is the amount of machines in one field of a queue; nil for a field that is not there.
+type machineQuota struct {
 	field    string
 	machines int64
 	from     *origin.Origin
 }
 
-// amounts says that the amounts of a field come from a number of machines, and from what a profile says of one.
-func amounts(field string, number int32, at *origin.Origin, machines *plan.Machines) *quota {
-	return &quota{field: field, machines: int64(number), from: &origin.Origin{
+// newMachineQuota says that the amounts of a field come from a number of machines, and from what a profile says of one.
+func newMachineQuota(field string, number int32, at *origin.Origin, machines *plan.Machines) *machineQuota {
+	return &machineQuota{field: field, machines: int64(number), from: &origin.Origin{
 		At: at.At, Kind: origin.Derived, Why: "the number of machines, times what one machine of the profile counts for", Lost: at.Lost, Also: machines.UnitPlaces,
 	}}
 }
@@ -56,7 +56,7 @@ func amounts(field string, number int32, at *origin.Origin, machines *plan.Machi
 // accelerators come first, so that pods which could run anywhere leave the accelerators alone. Limits are written for members
 // only: Kueue refuses them without a cohort or parent.
 func resourceGroups(c *plan.Cluster, shares []plan.Share, member bool) object.Node {
-	ordered := cheapestFirst(c, shares)
+	ordered := profilesCheapestFirst(c, shares)
 	covered := coveredResources(c, ordered)
 	if len(covered) == 0 {
 		return object.Node{}
@@ -70,8 +70,8 @@ func resourceGroups(c *plan.Cluster, shares []plan.Share, member bool) object.No
 		object.List("flavors", flavors...)))
 }
 
-// cheapestFirst returns the shares of machines that the cluster has, those without accelerators first.
-func cheapestFirst(c *plan.Cluster, shares []plan.Share) []*plan.Share {
+// profilesCheapestFirst returns the shares of machines that the cluster has, those without accelerators first.
+func profilesCheapestFirst(c *plan.Cluster, shares []plan.Share) []*plan.Share {
 	ordered := make([]*plan.Share, 0, len(shares))
 	for _, accelerated := range []bool{false, true} {
 		for i := range shares {
@@ -97,23 +97,23 @@ func coveredResources(c *plan.Cluster, shares []*plan.Share) []string {
 }
 
 func flavorQuotas(machines *plan.Machines, share *plan.Share, covered []string, member bool) object.Node {
-	quotas := make([]*quota, 0, 3)
-	quotas = append(quotas, amounts("nominalQuota", share.Nodes.V, &share.Nodes.Origin, machines))
+	quotas := make([]*machineQuota, 0, 3)
+	quotas = append(quotas, newMachineQuota("nominalQuota", share.Nodes.V, &share.Nodes.Origin, machines))
 	if member && share.Borrow.V != nil {
-		quotas = append(quotas, amounts("borrowingLimit", *share.Borrow.V, &share.Borrow.Origin, machines))
+		quotas = append(quotas, newMachineQuota("borrowingLimit", *share.Borrow.V, &share.Borrow.Origin, machines))
 	}
 	if member && share.Lend.V != nil {
-		quotas = append(quotas, amounts("lendingLimit", *share.Lend.V, &share.Lend.Origin, machines))
+		quotas = append(quotas, newMachineQuota("lendingLimit", *share.Lend.V, &share.Lend.Origin, machines))
 	}
 	resources := make([]object.Node, 0, len(covered))
 	for _, name := range covered {
 		resources = append(resources, resourceQuotas(name, machines, quotas))
 	}
-	return object.Map("", text("name", &share.ProfileName), object.List("resources", resources...))
+	return object.Map("", planText("name", &share.ProfileName), object.List("resources", resources...))
 }
 
 // resourceQuotas is what a queue holds of one resource of a flavor.
-func resourceQuotas(name string, machines *plan.Machines, quotas []*quota) object.Node {
+func resourceQuotas(name string, machines *plan.Machines, quotas []*machineQuota) object.Node {
 	fields := make([]object.Node, 0, 1+len(quotas))
 	fields = append(fields, object.Text("name", name, coveredRule))
 	i := slices.IndexFunc(machines.Unit, func(u plan.Named[resource.Quantity]) bool { return u.Name == name })

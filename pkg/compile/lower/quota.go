@@ -31,7 +31,7 @@ func (b *builder) resourceQuota(t *plan.Tenant, namespace *plan.Value[string]) {
 		rule, hard = quotaRule, append(hard, computeQuota(q)...)
 	}
 	b.add(rule, "v1", "ResourceQuota",
-		tenantMeta(t, namespace, constant("lockstep-quota")),
+		tenantMeta(t, namespace, constantText("lockstep-quota")),
 		object.Map("spec", object.Map("hard", hard...)))
 }
 

@@ -28,7 +28,7 @@ func (b *builder) resourceFlavor(c *plan.Cluster, p *plan.Profile) {
 		entries = append(entries, object.Text("topologyName", p.Name, nil))
 	}
 	name := plan.Value[string]{V: p.Name, Origin: origin.Origin{At: p.At}}
-	b.add(flavorRule, kueueAPI(c), "ResourceFlavor", platformMeta(text("", &name)), object.Map("spec", entries...))
+	b.add(flavorRule, kueueAPI(c), "ResourceFlavor", platformMeta(planText("", &name)), object.Map("spec", entries...))
 }
 
 func flavorLabels(c *plan.Cluster, p *plan.Profile) []object.Node {
@@ -50,7 +50,7 @@ func nodeTaints(p *plan.Profile) []object.Node {
 	seen := map[[2]string]bool{}
 	for i := range p.Tolerations {
 		t := &p.Tolerations[i]
-		effect, ok := repels(string(t.V.Effect))
+		effect, ok := taintEffect(string(t.V.Effect))
 		id := [2]string{t.V.Key, effect}
 		if !ok || t.V.Key == "" || seen[id] {
 			continue
@@ -60,14 +60,14 @@ func nodeTaints(p *plan.Profile) []object.Node {
 		if t.V.Value != "" {
 			fields = append(fields, object.Text("value", t.V.Value, nil))
 		}
-		taints = append(taints, object.Map("", fields...).With(made(&t.Origin, "the taint that the toleration is for")))
+		taints = append(taints, object.Map("", fields...).With(derivedOrigin(&t.Origin, "the taint that the toleration is for")))
 	}
 	return taints
 }
 
-// repels returns the effect of the taint that a toleration is for, and whether it keeps pods off a machine. A toleration without
+// taintEffect returns the effect of the taint that a toleration is for, and whether it keeps pods off a machine. A toleration without
 // effect is for all.
-func repels(effect string) (string, bool) {
+func taintEffect(effect string) (string, bool) {
 	if effect == "" {
 		return "NoSchedule", true
 	}

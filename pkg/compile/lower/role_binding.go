@@ -31,10 +31,10 @@ func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rul
 	}
 	subjects := make([]object.Node, len(groups))
 	for i := range groups {
-		subjects[i] = group(&groups[i])
+		subjects[i] = groupSubject(&groups[i])
 	}
 	b.add(rule, rbacVersion, "RoleBinding",
-		tenantMeta(t, namespace, constant(role)), clusterRoleRef(role), object.List("subjects", subjects...))
+		tenantMeta(t, namespace, constantText(role)), clusterRoleRef(role), object.List("subjects", subjects...))
 }
 
 // tenantRuntimeReaders lets the tenant's people read the catalog. Runtimes have no namespace, so only a ClusterRoleBinding can
@@ -43,15 +43,15 @@ func (b *builder) tenantRuntimeReaders(t *plan.Tenant) {
 	people := t.GroupsOfRoles()
 	subjects := make([]object.Node, len(people))
 	for i, name := range people {
-		subjects[i] = group(name)
+		subjects[i] = groupSubject(name)
 	}
 	b.add(readerBindingRule, rbacVersion, "ClusterRoleBinding",
-		tenantMeta(t, nil, object.Text("", "lockstep-runtime-reader-"+t.Name.V, made(&t.Name.Origin, ofTenant))),
+		tenantMeta(t, nil, object.Text("", "lockstep-runtime-reader-"+t.Name.V, derivedOrigin(&t.Name.Origin, ofTenant))),
 		clusterRoleRef(runtimeReaderRole), object.List("subjects", subjects...))
 }
 
-func group(name *plan.Value[string]) object.Node {
-	return object.Map("", object.Text("apiGroup", rbacGroup, nil), object.Text("kind", "Group", nil), text("name", name))
+func groupSubject(name *plan.Value[string]) object.Node {
+	return object.Map("", object.Text("apiGroup", rbacGroup, nil), object.Text("kind", "Group", nil), planText("name", name))
 }
 
 func clusterRoleRef(name string) object.Node {

@@ -40,8 +40,8 @@ var (
 	runsAsRule    = origin.Rule("portable runtime", "the account of the tenant's namespaces that may do what these pods need, and nothing else")
 )
 
-// runtimeTable is the origins of a runtime while they are collected.
-type runtimeTable struct {
+// runtimeOriginTable is the origins of a runtime while they are collected.
+type runtimeOriginTable struct {
 	object.Table
 }
 
@@ -51,37 +51,37 @@ func runtimeOrigins(c *plan.Cluster, r *plan.Runtime, network mpi.Network) (*obj
 	if err != nil {
 		return nil, err
 	}
-	t := &runtimeTable{}
+	t := &runtimeOriginTable{}
 	t.metadata(r)
 	if machines := c.MachinesOf(r.Profile.Name); machines != nil {
 		t.Set(&machines.PricePerHour.Origin, "metadata", "annotations", mpi.PriceAnnotation)
 	}
 	t.Set(&c.Logs.Origin, "metadata", "annotations", mpi.LogsAnnotation)
-	t.end(r)
+	t.deprecation(r)
 	t.jobSet(c, r)
 	t.gang(c, r)
 	t.volumes(r)
 	t.podConstants()
 	t.agent(c)
-	t.user(c)
+	t.podUser(c)
 	t.placement(r.Profile)
 	t.resources(r)
-	t.pod(&r.Image.Origin, "containers", mpi.Container, "image")
+	t.setInPod(&r.Image.Origin, "containers", mpi.Container, "image")
 	for name, from := range env {
-		t.pod(from, "containers", mpi.Container, "env", name)
+		t.setInPod(from, "containers", mpi.Container, "env", name)
 	}
 	for _, v := range slices.Concat(r.Profile.Env, r.Env) {
-		t.pod(&v.Name.Origin, "containers", mpi.Container, "env", v.Name.V, "name")
+		t.setInPod(&v.Name.Origin, "containers", mpi.Container, "env", v.Name.V, "name")
 	}
 	return &t.Table, nil
 }
 
-func (t *runtimeTable) metadata(r *plan.Runtime) {
+func (t *runtimeOriginTable) metadata(r *plan.Runtime) {
 	t.Set(&r.Name.Origin, "metadata", "name")
 	for label, from := range map[string]*origin.Origin{
 		managedByLabel:          managed,
 		profileLabel:            &r.ProfileName.Origin,
-		supportLabel:            made(&r.Deprecated.Origin, "the word that Kubeflow's tools look for"),
+		supportLabel:            derivedOrigin(&r.Deprecated.Origin, "the word that Kubeflow's tools look for"),
 		defaultLabel:            &r.Default.Origin,
 		mpi.FrameworkLabel:      &r.Framework.Origin,
 		mpi.ImplementationLabel: &r.Implementation.Origin,
@@ -95,8 +95,8 @@ func (t *runtimeTable) metadata(r *plan.Runtime) {
 	t.Set(&r.Restarts.Origin, "metadata", "annotations", mpi.RestartsAnnotation)
 }
 
-// end is what a deprecated runtime says about its end.
-func (t *runtimeTable) end(r *plan.Runtime) {
+// deprecation is what a deprecated runtime says about its end.
+func (t *runtimeOriginTable) deprecation(r *plan.Runtime) {
 	if end := r.Deprecation; end != nil {
 		t.Set(&end.Successor.Origin, "metadata", "annotations", successorAnnotation)
 		t.Set(&end.RetireOn.Origin, "metadata", "annotations", retireOnAnnotation)
@@ -104,7 +104,7 @@ func (t *runtimeTable) end(r *plan.Runtime) {
 	}
 }
 
-func (t *runtimeTable) jobSet(c *plan.Cluster, r *plan.Runtime) {
+func (t *runtimeOriginTable) jobSet(c *plan.Cluster, r *plan.Runtime) {
 	t.Set(policyRule, "spec", "mlPolicy", "mpi")
 	t.Set(numNodes(c, r), "spec", "mlPolicy", "numNodes")
 	t.Set(keyRule, "spec", "mlPolicy", "mpi", "sshAuthMountPath")
@@ -113,16 +113,16 @@ func (t *runtimeTable) jobSet(c *plan.Cluster, r *plan.Runtime) {
 	t.Set(networkRule, "spec", "template", "spec", "network")
 	t.Set(successRule, "spec", "template", "spec", "successPolicy")
 	t.Set(failureRule, "spec", "template", "spec", "failurePolicy")
-	t.job(jobRule, "*")
-	t.job(goesRule, mpi.NodeJob, "template", "spec", "podReplacementPolicy")
-	t.job(stepRule, "*", "template", "metadata", "labels", mpi.AncestorLabel)
+	t.setInJob(jobRule, "*")
+	t.setInJob(goesRule, mpi.NodeJob, "template", "spec", "podReplacementPolicy")
+	t.setInJob(stepRule, "*", "template", "metadata", "labels", mpi.AncestorLabel)
 	nodes := &r.DefaultNodes.Origin
 	if r.LauncherRunsRanks.V {
-		nodes = made(nodes, "the nodes of the default job but one, which is the launcher")
+		nodes = derivedOrigin(nodes, "the nodes of the default job but one, which is the launcher")
 	}
-	t.job(nodes, mpi.NodeJob, "template", "spec", "completions")
-	t.job(nodes, mpi.NodeJob, "template", "spec", "parallelism")
-	t.job(made(&r.MaxDuration.Origin, "the longest time of a job in seconds"), mpi.LauncherJob, "template", "spec", "activeDeadlineSeconds")
+	t.setInJob(nodes, mpi.NodeJob, "template", "spec", "completions")
+	t.setInJob(nodes, mpi.NodeJob, "template", "spec", "parallelism")
+	t.setInJob(derivedOrigin(&r.MaxDuration.Origin, "the longest time of a job in seconds"), mpi.LauncherJob, "template", "spec", "activeDeadlineSeconds")
 }
 
 func numNodes(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
@@ -133,7 +133,7 @@ func numNodes(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
 }
 
 // gang is what schedulers and mpi-controller read.
-func (t *runtimeTable) gang(c *plan.Cluster, r *plan.Runtime) {
+func (t *runtimeOriginTable) gang(c *plan.Cluster, r *plan.Runtime) {
 	t.Set(&r.Gang.Scheduler.Origin, "spec", "podGroupPolicy")
 	t.Set(&r.Gang.Timeout.Origin, "metadata", "annotations", mpi.GangTimeoutAnnotation)
 	t.Set(&r.Gang.Timeout.Origin, "spec", "podGroupPolicy", "coscheduling", "scheduleTimeoutSeconds")
@@ -142,103 +142,103 @@ func (t *runtimeTable) gang(c *plan.Cluster, r *plan.Runtime) {
 		if r.Gang.Priority.V != "" {
 			from = r.Gang.Priority.Origin
 		}
-		t.pod(&from, "priorityClassName")
+		t.setInPod(&from, "priorityClassName")
 	}
 	annotations := []string{"*", "template", "spec", "template", "metadata", "annotations"}
 	if level := r.Profile.Level(r.Gang.Within.V); level != nil {
 		from := origin.Origin{At: level.NodeLabel.At, Kind: origin.Derived, Why: "the label of the topology level that the runtime asks for"}
-		from = from.Over(r.Gang.Within.V, &r.Gang.Within.Origin)
-		t.job(&from, append(annotations, template.TopologyAnnotation)...)
+		from = from.Overriding(r.Gang.Within.V, &r.Gang.Within.Origin)
+		t.setInJob(&from, append(annotations, template.TopologyAnnotation)...)
 	}
 	if networks := r.Profile.Fabric.Networks; len(networks) > 0 {
 		from := origin.Origin{At: networks[0].At, Kind: origin.Derived, Why: "the networks of the profile's fabric, in the order of their interfaces"}
-		t.job(&from, append(annotations, template.NetworksAnnotation)...)
+		t.setInJob(&from, append(annotations, template.NetworksAnnotation)...)
 	}
-	t.pod(runsAsRule, "serviceAccountName")
+	t.setInPod(runsAsRule, "serviceAccountName")
 }
 
-func (t *runtimeTable) volumes(r *plan.Runtime) {
+func (t *runtimeOriginTable) volumes(r *plan.Runtime) {
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
-		t.pod(&v.Name.Origin, "volumes", v.Name.V)
-		t.pod(&v.Claim.Origin, "volumes", v.Name.V, "persistentVolumeClaim", "claimName")
-		t.pod(&v.ReadOnly.Origin, "volumes", v.Name.V, "persistentVolumeClaim", "readOnly")
-		t.pod(&v.Scratch.Origin, "volumes", v.Name.V, "emptyDir")
+		t.setInPod(&v.Name.Origin, "volumes", v.Name.V)
+		t.setInPod(&v.Claim.Origin, "volumes", v.Name.V, "persistentVolumeClaim", "claimName")
+		t.setInPod(&v.ReadOnly.Origin, "volumes", v.Name.V, "persistentVolumeClaim", "readOnly")
+		t.setInPod(&v.Scratch.Origin, "volumes", v.Name.V, "emptyDir")
 		mount := []string{"containers", mpi.Container, "volumeMounts", v.Name.V}
-		t.pod(&v.Name.Origin, mount...)
-		t.pod(&v.MountPath.Origin, append(mount, "mountPath")...)
-		t.pod(&v.ReadOnly.Origin, append(mount, "readOnly")...)
+		t.setInPod(&v.Name.Origin, mount...)
+		t.setInPod(&v.MountPath.Origin, append(mount, "mountPath")...)
+		t.setInPod(&v.ReadOnly.Origin, append(mount, "readOnly")...)
 	}
 	if r.SecretEnv.V != "" {
-		t.pod(&r.SecretEnv.Origin, "containers", mpi.Container, "envFrom")
+		t.setInPod(&r.SecretEnv.Origin, "containers", mpi.Container, "envFrom")
 	}
 }
 
-func (t *runtimeTable) podConstants() {
+func (t *runtimeOriginTable) podConstants() {
 	labels := []string{"*", "template", "spec", "template", "metadata", "labels"}
-	t.job(istioRule, labels...)
-	t.job(markRule, append(labels, mpi.ImplementationLabel)...)
-	t.pod(tokenRule, "automountServiceAccountToken")
-	t.pod(linksRule, "enableServiceLinks")
-	t.pod(restartRule, "restartPolicy")
-	t.pod(securityRule, "securityContext")
-	t.pod(spreadRule, "topologySpreadConstraints")
-	t.pod(volumeRule, "volumes")
-	t.pod(containerRule, "containers", mpi.Container)
-	t.pod(agentRule, "containers", mpi.Container, "command")
-	t.pod(volumeRule, "containers", mpi.Container, "volumeMounts")
-	t.pod(securityRule, "containers", mpi.Container, "securityContext")
+	t.setInJob(istioRule, labels...)
+	t.setInJob(markRule, append(labels, mpi.ImplementationLabel)...)
+	t.setInPod(tokenRule, "automountServiceAccountToken")
+	t.setInPod(linksRule, "enableServiceLinks")
+	t.setInPod(restartRule, "restartPolicy")
+	t.setInPod(securityRule, "securityContext")
+	t.setInPod(spreadRule, "topologySpreadConstraints")
+	t.setInPod(volumeRule, "volumes")
+	t.setInPod(containerRule, "containers", mpi.Container)
+	t.setInPod(agentRule, "containers", mpi.Container, "command")
+	t.setInPod(volumeRule, "containers", mpi.Container, "volumeMounts")
+	t.setInPod(securityRule, "containers", mpi.Container, "securityContext")
 }
 
 // agent is how the agent comes into pods: as a volume, or copied by an init container.
-func (t *runtimeTable) agent(c *plan.Cluster) {
-	t.pod(&c.ImageVolumes.Origin, "volumes", mpi.AgentVolume)
-	t.pod(&c.AgentImage.Origin, "volumes", mpi.AgentVolume, "image", "reference")
-	t.pod(installRule, "initContainers")
-	t.pod(gateRule, "initContainers", mpi.GateContainer)
-	t.pod(securityRule, "initContainers", "*", "securityContext")
-	t.pod(&c.AgentImage.Origin, "initContainers", "*", "image")
+func (t *runtimeOriginTable) agent(c *plan.Cluster) {
+	t.setInPod(&c.ImageVolumes.Origin, "volumes", mpi.AgentVolume)
+	t.setInPod(&c.AgentImage.Origin, "volumes", mpi.AgentVolume, "image", "reference")
+	t.setInPod(installRule, "initContainers")
+	t.setInPod(gateRule, "initContainers", mpi.GateContainer)
+	t.setInPod(securityRule, "initContainers", "*", "securityContext")
+	t.setInPod(&c.AgentImage.Origin, "initContainers", "*", "image")
 }
 
-func (t *runtimeTable) user(c *plan.Cluster) {
+func (t *runtimeOriginTable) podUser(c *plan.Cluster) {
 	if user := c.User.V; user != nil {
-		t.pod(&user.UID.Origin, "securityContext", "runAsUser")
-		t.pod(&user.GID.Origin, "securityContext", "runAsGroup")
-		t.pod(&user.FSGroup.Origin, "securityContext", "fsGroup")
+		t.setInPod(&user.UID.Origin, "securityContext", "runAsUser")
+		t.setInPod(&user.GID.Origin, "securityContext", "runAsGroup")
+		t.setInPod(&user.FSGroup.Origin, "securityContext", "fsGroup")
 	}
 }
 
-func (t *runtimeTable) placement(p *plan.Profile) {
+func (t *runtimeOriginTable) placement(p *plan.Profile) {
 	for _, label := range p.NodeLabels() {
-		t.pod(&label.Origin, "nodeSelector", label.Name)
+		t.setInPod(&label.Origin, "nodeSelector", label.Name)
 	}
-	t.pod(&p.Fabric.LockMemory.Origin, "containers", mpi.Container, "securityContext", "capabilities", "add")
+	t.setInPod(&p.Fabric.LockMemory.Origin, "containers", mpi.Container, "securityContext", "capabilities", "add")
 	for i := range p.Tolerations {
-		t.pod(&p.Tolerations[i].Origin, "tolerations", strconv.Itoa(i))
+		t.setInPod(&p.Tolerations[i].Origin, "tolerations", strconv.Itoa(i))
 		for field, from := range p.TolerationFields[i] {
-			t.pod(from, "tolerations", strconv.Itoa(i), field)
+			t.setInPod(from, "tolerations", strconv.Itoa(i), field)
 		}
 	}
-	t.pod(memoryRule, "volumes", "shared-memory")
-	t.pod(memoryRule, "containers", mpi.Container, "volumeMounts", "shared-memory")
-	t.pod(&p.SharedMemory.Origin, "volumes", "shared-memory", "emptyDir", "sizeLimit")
+	t.setInPod(memoryRule, "volumes", "shared-memory")
+	t.setInPod(memoryRule, "containers", mpi.Container, "volumeMounts", "shared-memory")
+	t.setInPod(&p.SharedMemory.Origin, "volumes", "shared-memory", "emptyDir", "sizeLimit")
 }
 
 // resources are those of nodes and launcher. A limit is the request again, because memory and devices cannot be shared; CPU can.
-func (t *runtimeTable) resources(r *plan.Runtime) {
+func (t *runtimeOriginTable) resources(r *plan.Runtime) {
 	limit := r.CPULimit().Origin
-	t.share("requests", r, &r.CPU.Origin, &r.LauncherCPU.Origin)
-	t.share("limits", r, &limit, &limit)
+	t.resourceShare("requests", r, &r.CPU.Origin, &r.LauncherCPU.Origin)
+	t.resourceShare("limits", r, &limit, &limit)
 }
 
-// share sets the origins of what nodes and launcher ask for, or are limited to.
-func (t *runtimeTable) share(part string, r *plan.Runtime, nodeCPU, launcherCPU *origin.Origin) {
+// resourceShare sets the origins of what nodes and launcher ask for, or are limited to.
+func (t *runtimeOriginTable) resourceShare(part string, r *plan.Runtime, nodeCPU, launcherCPU *origin.Origin) {
 	set := func(job, container, resource string, from *origin.Origin) {
 		kind := "containers"
 		if container == mpi.GateContainer {
 			kind = "initContainers"
 		}
-		t.job(from, job, "template", "spec", "template", "spec", kind, container, "resources", part, resource)
+		t.setInJob(from, job, "template", "spec", "template", "spec", kind, container, "resources", part, resource)
 	}
 	set(mpi.NodeJob, mpi.Container, "cpu", nodeCPU)
 	set(mpi.NodeJob, mpi.Container, "memory", &r.Memory.Origin)
@@ -255,14 +255,14 @@ func (t *runtimeTable) share(part string, r *plan.Runtime, nodeCPU, launcherCPU 
 	}
 }
 
-// job sets the origin of a path below the replicated jobs.
-func (t *runtimeTable) job(from *origin.Origin, path ...string) {
+// setInJob sets the origin of a path below the replicated jobs.
+func (t *runtimeOriginTable) setInJob(from *origin.Origin, path ...string) {
 	t.Set(from, append([]string{"spec", "template", "spec", "replicatedJobs"}, path...)...)
 }
 
-// pod sets the origin of a path in the pods of launcher and nodes.
-func (t *runtimeTable) pod(from *origin.Origin, path ...string) {
-	t.job(from, append([]string{"*", "template", "spec", "template", "spec"}, path...)...)
+// setInPod sets the origin of a path in the pods of launcher and nodes.
+func (t *runtimeOriginTable) setInPod(from *origin.Origin, path ...string) {
+	t.setInJob(from, append([]string{"*", "template", "spec", "template", "spec"}, path...)...)
 }
 
 // environmentOrigins says where each variable comes from: the MPI implementation, its network, the profile or the runtime. Each
@@ -272,8 +272,8 @@ func environmentOrigins(r *plan.Runtime, network mpi.Network) (map[string]*origi
 	if err != nil {
 		return nil, fmt.Errorf("environment of the runtime: %w", err)
 	}
-	e := environment{origins: map[string]*origin.Origin{}, values: map[string]string{}}
-	deciding := networkDecides(r.Profile, dialect, network)
+	e := variableOrigins{origins: map[string]*origin.Origin{}, values: map[string]string{}}
+	deciding := fabricSettingOrigins(r.Profile, dialect, network)
 	for _, v := range mpi.Environment(dialect, network) {
 		e.set(v.Name, v.Value, origin.Origin{Kind: origin.Derived, At: deciding[v.Name].At, Why: "network of the profile: " + v.Why})
 	}
@@ -288,9 +288,9 @@ func environmentOrigins(r *plan.Runtime, network mpi.Network) (map[string]*origi
 	return e.origins, nil
 }
 
-// networkDecides says which setting of the fabric decides a variable: the last one without which it would be another. What no setting
+// fabricSettingOrigins says which setting of the fabric decides a variable: the last one without which it would be another. What no setting
 // decides follows from the kind of the fabric.
-func networkDecides(p *plan.Profile, dialect mpi.Dialect, network mpi.Network) map[string]*origin.Origin {
+func fabricSettingOrigins(p *plan.Profile, dialect mpi.Dialect, network mpi.Network) map[string]*origin.Origin {
 	deciding := map[string]*origin.Origin{}
 	for _, v := range mpi.Environment(dialect, network) {
 		deciding[v.Name] = &p.Fabric.Kind.Origin
@@ -320,15 +320,15 @@ func networkDecides(p *plan.Profile, dialect mpi.Dialect, network mpi.Network) m
 	return deciding
 }
 
-// environment is the origin and the value of each variable so far.
-type environment struct {
+// variableOrigins is the origin and the value of each variable so far.
+type variableOrigins struct {
 	origins map[string]*origin.Origin
 	values  map[string]string
 }
 
-func (e environment) set(name, value string, from origin.Origin) {
+func (e variableOrigins) set(name, value string, from origin.Origin) {
 	if earlier := e.origins[name]; earlier != nil {
-		from = from.Over(e.values[name], earlier)
+		from = from.Overriding(e.values[name], earlier)
 	}
 	e.origins[name], e.values[name] = &from, value
 }

@@ -23,8 +23,8 @@ var (
 	sccBindRule = origin.Rule("scc binding", "the account of jobs may use its SCC in the namespaces of tenants that have runtimes for it")
 )
 
-// constraints adds the SCCs of an OpenShift cluster; the one with IPC_LOCK only where a runtime pins memory.
-func (b *builder) constraints(c *plan.Cluster) {
+// securityContextConstraints adds the SCCs of an OpenShift cluster; the one with IPC_LOCK only where a runtime pins memory.
+func (b *builder) securityContextConstraints(c *plan.Cluster) {
 	if !c.OpenShift {
 		return
 	}
@@ -38,7 +38,7 @@ func (b *builder) constraints(c *plan.Cluster) {
 // without its capability, and with other volumes. No user or group is listed: a role grants it.
 func (b *builder) scc(c *plan.Cluster, rule *origin.Origin, name, role string, capabilities object.Node) {
 	b.add(rule, sccVersion, "SecurityContextConstraints",
-		platformMeta(constant(name)),
+		platformMeta(constantText(name)),
 		object.Bool("allowHostDirVolumePlugin", false, nil),
 		object.Bool("allowHostIPC", false, nil),
 		object.Bool("allowHostNetwork", false, nil),
@@ -48,15 +48,15 @@ func (b *builder) scc(c *plan.Cluster, rule *origin.Origin, name, role string, c
 		object.Bool("allowPrivilegedContainer", false, nil),
 		capabilities,
 		object.List("defaultAddCapabilities"),
-		strategy("fsGroup", "MustRunAs"),
+		sccStrategy("fsGroup", "MustRunAs"),
 		object.List("groups"),
 		object.Number("priority", 0, nil),
 		object.Bool("readOnlyRootFilesystem", false, nil),
 		object.Texts("requiredDropCapabilities", nil, "ALL"),
-		strategy("runAsUser", "MustRunAsRange"),
-		strategy("seLinuxContext", "MustRunAs"),
+		sccStrategy("runAsUser", "MustRunAsRange"),
+		sccStrategy("seLinuxContext", "MustRunAs"),
 		object.Texts("seccompProfiles", nil, "runtime/default"),
-		strategy("supplementalGroups", "RunAsAny"),
+		sccStrategy("supplementalGroups", "RunAsAny"),
 		object.List("users"),
 		object.List("volumes", sccVolumes(c)...))
 	use := object.Map("",
@@ -67,14 +67,14 @@ func (b *builder) scc(c *plan.Cluster, rule *origin.Origin, name, role string, c
 
 // sccVolumes are those of restricted-v2 that runtimes use, and images where the agent comes as one.
 func sccVolumes(c *plan.Cluster) []object.Node {
-	kinds := []object.Node{constant("configMap"), constant("emptyDir")}
+	kinds := []object.Node{constantText("configMap"), constantText("emptyDir")}
 	if c.ImageVolumes.V {
 		kinds = append(kinds, object.Text("", "image", &c.ImageVolumes.Origin))
 	}
-	return append(kinds, constant("persistentVolumeClaim"), constant("secret"))
+	return append(kinds, constantText("persistentVolumeClaim"), constantText("secret"))
 }
 
-func strategy(key, kind string) object.Node {
+func sccStrategy(key, kind string) object.Node {
 	return object.Map(key, object.Text("type", kind, nil))
 }
 
@@ -83,7 +83,7 @@ func (b *builder) sccBindings(c *plan.Cluster, t *plan.Tenant, namespace *plan.V
 	if !c.OpenShift {
 		return
 	}
-	job, rdma := accounts(c, t)
+	job, rdma := usedAccounts(c, t)
 	if job {
 		b.sccBinding(t, namespace, jobAccount, jobSCCRole)
 	}
@@ -94,8 +94,8 @@ func (b *builder) sccBindings(c *plan.Cluster, t *plan.Tenant, namespace *plan.V
 
 func (b *builder) sccBinding(t *plan.Tenant, namespace *plan.Value[string], account, role string) {
 	b.add(sccBindRule, rbacVersion, "RoleBinding",
-		tenantMeta(t, namespace, constant(role)),
+		tenantMeta(t, namespace, constantText(role)),
 		clusterRoleRef(role),
 		object.List("subjects", object.Map("",
-			object.Text("kind", "ServiceAccount", nil), object.Text("name", account, nil), text("namespace", namespace))))
+			object.Text("kind", "ServiceAccount", nil), object.Text("name", account, nil), planText("namespace", namespace))))
 }

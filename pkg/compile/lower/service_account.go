@@ -22,8 +22,8 @@ var (
 	rdmaAccountRule    = origin.Rule("service account", "pods that pin memory need the capability IPC_LOCK; an account of their own keeps it from all others")
 )
 
-// accountOf is the service account of the pods of a runtime; "" means the default one.
-func accountOf(c *plan.Cluster, r *plan.Runtime) string {
+// serviceAccountOf is the service account of the pods of a runtime; "" means the default one.
+func serviceAccountOf(c *plan.Cluster, r *plan.Runtime) string {
 	switch {
 	case r.Profile.Fabric.LockMemory.V:
 		return rdmaAccount
@@ -33,10 +33,10 @@ func accountOf(c *plan.Cluster, r *plan.Runtime) string {
 	return ""
 }
 
-// accounts says which of the accounts besides the default one a tenant's jobs use.
-func accounts(c *plan.Cluster, t *plan.Tenant) (job, rdma bool) {
+// usedAccounts says which of the accounts besides the default one a tenant's jobs use.
+func usedAccounts(c *plan.Cluster, t *plan.Tenant) (job, rdma bool) {
 	for r := range t.AllowedRuntimes() {
-		account := accountOf(c, r)
+		account := serviceAccountOf(c, r)
 		job, rdma = job || account == jobAccount, rdma || account == rdmaAccount
 	}
 	return job, rdma
@@ -46,7 +46,7 @@ func accounts(c *plan.Cluster, t *plan.Tenant) (job, rdma bool) {
 // accounts that the tenant's runtimes name. Kubernetes creates `default` itself; applying it changes what is written here only.
 func (b *builder) serviceAccounts(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {
 	b.serviceAccount(serviceAccountRule, t, namespace, anyAccount)
-	job, rdma := accounts(c, t)
+	job, rdma := usedAccounts(c, t)
 	if job {
 		b.serviceAccount(jobAccountRule, t, namespace, jobAccount)
 	}
@@ -59,7 +59,7 @@ func (b *builder) serviceAccount(rule *origin.Origin, t *plan.Tenant, namespace 
 	b.add(rule, "v1", "ServiceAccount",
 		object.Bool("automountServiceAccountToken", false, nil),
 		pullSecrets(t),
-		tenantMeta(t, namespace, constant(name)))
+		tenantMeta(t, namespace, constantText(name)))
 }
 
 // pullSecrets are on accounts, not in runtimes: those of the catalog are shared and know no tenant's secret.
@@ -69,7 +69,7 @@ func pullSecrets(t *plan.Tenant) object.Node {
 	}
 	secrets := make([]object.Node, len(t.PullSecrets))
 	for i := range t.PullSecrets {
-		secrets[i] = object.Map("", text("name", &t.PullSecrets[i]))
+		secrets[i] = object.Map("", planText("name", &t.PullSecrets[i]))
 	}
 	return object.List("imagePullSecrets", secrets...)
 }

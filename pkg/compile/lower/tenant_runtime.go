@@ -23,20 +23,20 @@ func (b *builder) tenantRuntimes(c *plan.Cluster, t *plan.Tenant, list *diag.Lis
 			continue
 		}
 		for i := range t.Namespaces {
-			b.objects = append(b.objects, object.New(inNamespace(root, t, &t.Namespaces[i]), b.place, tenantRuntimeRule))
+			b.objects = append(b.objects, object.New(runtimeInNamespace(root, t, &t.Namespaces[i]), b.place, tenantRuntimeRule))
 		}
 	}
 }
 
-// inNamespace returns a copy of a runtime for one namespace. The content below its metadata is shared.
-func inNamespace(root object.Node, t *plan.Tenant, namespace *plan.Value[string]) object.Node {
+// runtimeInNamespace returns a copy of a runtime for one namespace. The content below its metadata is shared.
+func runtimeInNamespace(root object.Node, t *plan.Tenant, namespace *plan.Value[string]) object.Node {
 	own := root
 	own.Children = slices.Clone(root.Children)
 	metadata := own.Get("metadata")
 	metadata.Children = slices.Clone(metadata.Children)
-	metadata.Put(text("namespace", namespace))
+	metadata.Put(planText("namespace", namespace))
 	labels := metadata.Get("labels")
 	labels.Children = slices.Clone(labels.Children)
-	labels.Put(text(mpi.TenantLabel, &t.Name))
+	labels.Put(planText(mpi.TenantLabel, &t.Name))
 	return own
 }

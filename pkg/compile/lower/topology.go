@@ -22,11 +22,11 @@ func (b *builder) topology(c *plan.Cluster, p *plan.Profile) {
 	}
 	levels := make([]object.Node, 0, 1+len(p.Topology))
 	for i := range p.Topology {
-		levels = append(levels, object.Map("", text("nodeLabel", &p.Topology[i].NodeLabel)))
+		levels = append(levels, object.Map("", planText("nodeLabel", &p.Topology[i].NodeLabel)))
 	}
 	if !slices.ContainsFunc(p.Topology, func(l plan.TopologyLevel) bool { return l.NodeLabel.V == corev1.LabelHostname }) {
 		levels = append(levels, object.Map("", object.Text("nodeLabel", corev1.LabelHostname, hostRule)))
 	}
 	name := plan.Value[string]{V: p.Name, Origin: origin.Origin{At: p.At}}
-	b.add(topologyRule, kueueAPI(c), "Topology", platformMeta(text("", &name)), object.Map("spec", object.List("levels", levels...)))
+	b.add(topologyRule, kueueAPI(c), "Topology", platformMeta(planText("", &name)), object.Map("spec", object.List("levels", levels...)))
 }

@@ -30,8 +30,8 @@ const (
 	defaultLabel = "lockstep.dev/default"
 )
 
-// Runtimes returns the runtimes of a cluster, sorted.
-func Runtimes(c *plan.Cluster, list *diag.List) []object.Object {
+// RuntimeObjects returns the runtimes of a cluster, sorted.
+func RuntimeObjects(c *plan.Cluster, list *diag.List) []object.Object {
 	var objects []object.Object
 	for _, r := range c.Runtimes {
 		root, err := trainingRuntime(c, r, func(p template.Runtime) (any, error) { return p.Build() })
@@ -47,7 +47,7 @@ func Runtimes(c *plan.Cluster, list *diag.List) []object.Object {
 }
 
 func trainingRuntime(c *plan.Cluster, r *plan.Runtime, build func(template.Runtime) (any, error)) (object.Node, error) {
-	portable := portable(c, r)
+	portable := portableRuntime(c, r)
 	compiled, err := build(portable)
 	if err != nil {
 		return object.Node{}, fmt.Errorf("build the runtime: %w", err)
@@ -59,7 +59,7 @@ func trainingRuntime(c *plan.Cluster, r *plan.Runtime, build func(template.Runti
 	return object.FromTyped(compiled, origins)
 }
 
-func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
+func portableRuntime(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 	return template.Runtime{
 		Name:              r.Name.V,
 		Labels:            runtimeLabels(r),
@@ -74,23 +74,23 @@ func portable(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		LauncherResources: r.LauncherResources(),
 		CPULimit:          cpuLimit(c, r),
 		Network:           r.Profile.Network(),
-		Env:               append(variables(r.Profile.Env), variables(r.Env)...),
+		Env:               append(mpiVariables(r.Profile.Env), mpiVariables(r.Env)...),
 		Agent:             template.Agent{Image: c.AgentImage.V, ImageVolume: c.ImageVolumes.V},
 		UnderTrainer:      !c.Bundled.V,
 		OneLauncher:       countsLaunchers(c),
-		User:              user(c),
+		User:              podUser(c),
 		NodeSelector:      nodeSelector(r.Profile),
-		Tolerations:       tolerations(r.Profile),
+		Tolerations:       podTolerations(r.Profile),
 		LauncherWithNodes: c.Queueing != nil,
 		SharedMemory:      r.Profile.SharedMemory.V,
 		LockMemory:        r.Profile.Fabric.LockMemory.V,
-		Attachments:       attachments(r.Profile),
-		Volumes:           volumes(r),
-		Gang:              gang(r),
+		Attachments:       networkAttachments(r.Profile),
+		Volumes:           templateVolumes(r),
+		Gang:              gangOf(r),
 		PriorityClass:     priorityClass(c, r),
 		TopologyLabel:     topologyLabel(c, r),
 		Deadline:          r.MaxDuration.V,
-		ServiceAccount:    accountOf(c, r),
+		ServiceAccount:    serviceAccountOf(c, r),
 		SecretEnv:         r.SecretEnv.V,
 	}
 }
@@ -153,7 +153,7 @@ func runtimeAnnotations(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	return annotations
 }
 
-func user(c *plan.Cluster) *template.User {
+func podUser(c *plan.Cluster) *template.User {
 	if c.User.V == nil {
 		return nil
 	}
@@ -168,7 +168,7 @@ func nodeSelector(p *plan.Profile) map[string]string {
 	return labels
 }
 
-func attachments(p *plan.Profile) []string {
+func networkAttachments(p *plan.Profile) []string {
 	var networks []string
 	for _, network := range p.Fabric.Networks {
 		networks = append(networks, network.V)
@@ -176,7 +176,7 @@ func attachments(p *plan.Profile) []string {
 	return networks
 }
 
-func volumes(r *plan.Runtime) []template.Volume {
+func templateVolumes(r *plan.Runtime) []template.Volume {
 	var result []template.Volume
 	for _, v := range r.Volumes {
 		result = append(result, template.Volume{
@@ -186,8 +186,8 @@ func volumes(r *plan.Runtime) []template.Volume {
 	return result
 }
 
-// gang asks a scheduler that reads the runtime. Kueue does not: it admits the job as a whole.
-func gang(r *plan.Runtime) template.Gang {
+// gangOf asks a scheduler that reads the runtime. Kueue does not: it admits the job as a whole.
+func gangOf(r *plan.Runtime) template.Gang {
 	switch r.Gang.Scheduler.V {
 	case plan.GangCoscheduling:
 		return template.Gang{Coscheduling: r.Gang.Timeout.V}
@@ -213,7 +213,7 @@ func topologyLabel(c *plan.Cluster, r *plan.Runtime) string {
 	return level.NodeLabel.V
 }
 
-func tolerations(p *plan.Profile) []corev1.Toleration {
+func podTolerations(p *plan.Profile) []corev1.Toleration {
 	var result []corev1.Toleration
 	for _, t := range p.Tolerations {
 		result = append(result, t.V)
@@ -221,7 +221,7 @@ func tolerations(p *plan.Profile) []corev1.Toleration {
 	return result
 }
 
-func variables(planned []plan.Variable) []mpi.Variable {
+func mpiVariables(planned []plan.Variable) []mpi.Variable {
 	var result []mpi.Variable
 	for _, v := range planned {
 		result = append(result, mpi.Variable{Name: v.Name.V, Value: v.Value.V, Why: v.Why})

@@ -117,7 +117,7 @@ func attacks() map[string]anAttack {
 
 func TestTrainJobsCannotHurtOthers(t *testing.T) {
 	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	vision := namespaceOf(t, c, "vision")
 	for name, tc := range attacks() {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestTrainJobsCannotHurtOthers(t *testing.T) {
 // TestTrainJobsThatWereAdmittedStay: what the policy refuses today may run since yesterday, and can be suspended.
 func TestTrainJobsThatWereAdmittedStay(t *testing.T) {
 	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	for name, text := range map[string]string{
 		"Patch":       withPod("{metadata: {finalizers: [a]}, spec: {terminationGracePeriodSeconds: 900}}"),
 		"Variable":    "spec: {runtimeRef: {name: gpu}, trainer: {env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}}",
@@ -158,7 +158,7 @@ func TestTrainJobsThatWereAdmittedStay(t *testing.T) {
 func TestNodesTakeNoMoreThanTheirQueueCounts(t *testing.T) {
 	specs := strings.Replace(queueingSpecs, "  slotsPerNode: 1\n", "  slotsPerNode: 1\n  resourcesPerNode: {memory: 8Gi}\n", 1)
 	c := planOf(t, specs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	first := planOf(t, strings.Replace(specs, "resourcesPerNode: {memory: 8Gi}", "resourcesPerNode: {memory: 8Gi}\n  launcher: {runsRanks: true}", 1))
 	const refusal = "spec.trainer.resourcesPerNode asks for 12Gi memory, a node of the runtime has 8Gi; queue `lockstep` counts a node as runtime `cpu` has it, and more would be taken from others: ask for at most that, or name a runtime with larger nodes"
 	queued, free := namespaceOf(t, c, "vision"), namespaceOf(t, c, "language")
@@ -172,7 +172,7 @@ func TestNodesTakeNoMoreThanTheirQueueCounts(t *testing.T) {
 		"Request":    {"a request alone", s, queued, "requests: {memory: 12Gi}", refusal},
 		"AsMuch":     {"what the queue counts", s, queued, "limits: {memory: 8192Mi}", ""},
 		"NoQueue":    {"a ResourceQuota counts pods", s, free, "limits: {memory: 12Gi}", ""},
-		"RunsRanks":  {"of a limit alone Kueue counts nothing", newServer(t, lower.Platform(first)), queued, "limits: {memory: 12Gi}", refusal},
+		"RunsRanks":  {"of a limit alone Kueue counts nothing", newServer(t, lower.PlatformObjects(first)), queued, "limits: {memory: 12Gi}", refusal},
 		"NoMachines": {"a machine has less", s, queued, "limits: {memory: 32Gi}", "spec.trainer.resourcesPerNode asks for 32Gi memory, a machine of profile `cpu` has 16Gi: ask for at most that, or leave it out to get what the runtime has"},
 	} {
 		text := "metadata: {name: x}\nspec: {runtimeRef: {name: cpu}, trainer: {resourcesPerNode: {" + tc.amount + "}}}"
@@ -187,7 +187,7 @@ func TestNodesTakeNoMoreThanTheirQueueCounts(t *testing.T) {
 
 // TestPodsStayInTheirNamespace: whoever makes a pod of a tenant, it is not placed by pods of others.
 func TestPodsStayInTheirNamespace(t *testing.T) {
-	s := newServer(t, lower.Platform(planOf(t, queueingSpecs)))
+	s := newServer(t, lower.PlatformObjects(planOf(t, queueingSpecs)))
 	term := func(change func(*corev1.PodAffinityTerm)) corev1.PodAffinityTerm {
 		own := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{}}
 		change(&own)

@@ -39,7 +39,7 @@ func TestConvertedTrainJobs(t *testing.T) {
 		made[name] = r
 	}
 	c := planOf(t, onlyCluster(root))
-	s, vision := newServer(t, lower.Platform(c)), namespaceOf(t, c, "vision")
+	s, vision := newServer(t, lower.PlatformObjects(c)), namespaceOf(t, c, "vision")
 	for name, r := range made {
 		trainJob := &unstructured.Unstructured{}
 		if err := trainJob.UnmarshalJSON(r.JSON()); err != nil {

@@ -16,23 +16,23 @@ var variableSources = []string{"configMapKeyRef", "fieldRef", "resourceFieldRef"
 func environmentVariables() []object.Node {
 	return []object.Node{
 		// A job that was admitted stays; its trainer cannot change.
-		variable("environment", `variables.changed ? dyn(object).?spec.?trainer.?env.orValue([]) : []`),
-		variable("sources", ofVariables(unknown(`e.?valueFrom.orValue({})`, variableSources...))),
-		variable("devices", ofVariables(`e.name.startsWith('NVIDIA_') && !e.name.matches(`+celString(harmlessNVIDIA)+`) || e.name.endsWith('_VISIBLE_DEVICES') && !e.name.matches(`+celString(harmlessChoice)+`) ? e.name : ''`)),
+		celVariable("environment", `variables.changed ? dyn(object).?spec.?trainer.?env.orValue([]) : []`),
+		celVariable("sources", celOverVariables(celUnknownKey(`e.?valueFrom.orValue({})`, variableSources...))),
+		celVariable("devices", celOverVariables(`e.name.startsWith('NVIDIA_') && !e.name.matches(`+celString(harmlessNVIDIA)+`) || e.name.endsWith('_VISIBLE_DEVICES') && !e.name.matches(`+celString(harmlessChoice)+`) ? e.name : ''`)),
 	}
 }
 
-// ofVariables joins what an expression over the environment variable e finds in the TrainJob and all patches.
-func ofVariables(finding string) string {
-	return anyOf(texts(`variables.environment.map(e, `+finding+`)`), ofContainers(texts(`c.?env.orValue([]).map(e, `+finding+`)`)))
+// celOverVariables joins what an expression over the environment variable e finds in the TrainJob and all patches.
+func celOverVariables(finding string) string {
+	return celJoinFindings(celJoinTexts(`variables.environment.map(e, `+finding+`)`), celOverContainers(celJoinTexts(`c.?env.orValue([]).map(e, `+finding+`)`)))
 }
 
 func environmentValidations() []object.Node {
 	return []object.Node{
-		validation("variables.sources == ''",
+		celValidation("variables.sources == ''",
 			"a variable of the TrainJob comes from where none may",
 			"the TrainJob takes a variable from `{variables.sources}`; allowed are configMapKeyRef, fieldRef, resourceFieldRef and secretKeyRef: use one of these"),
-		validation("variables.devices == ''",
+		celValidation("variables.devices == ''",
 			"a variable of the TrainJob asks for devices past the scheduler",
 			"the TrainJob sets {variables.devices}, by which container runtimes hand out devices that nobody asked the scheduler for; pods get those that the runtime or spec.trainer.resourcesPerNode asks for: remove it, and choose among them with CUDA_VISIBLE_DEVICES"),
 	}

@@ -17,10 +17,10 @@ var machineResourcesRule = origin.Rule("admission policy", "what machines of the
 // externalVariables report whether the TrainJob is of such a runtime. A name that is compiled never is one, whatever the annotation says.
 func externalVariables(c *plan.Cluster) []object.Node {
 	variables := []object.Node{
-		variable("others", `variables.annotations[?'`+externalAnnotation+`'].orValue('').split(',').filter(n, n != '' && !(n in variables.runtimes))`),
-		variable("external", `variables.kind == 'ClusterTrainingRuntime' && variables.name in variables.others`),
-		variableFrom("machineResources", "["+quoted(machineResources(c))+"]", machineResourcesRule),
-		variable("unknownResources", `!variables.external ? [] : (variables.limits.map(r, string(r)) + variables.requests.map(r, string(r))).filter(r, !(r in variables.machineResources))`),
+		celVariable("others", `variables.annotations[?'`+externalAnnotation+`'].orValue('').split(',').filter(n, n != '' && !(n in variables.runtimes))`),
+		celVariable("external", `variables.kind == 'ClusterTrainingRuntime' && variables.name in variables.others`),
+		celVariableFrom("machineResources", "["+celStrings(machineResources(c))+"]", machineResourcesRule),
+		celVariable("unknownResources", `!variables.external ? [] : (variables.limits.map(r, string(r)) + variables.requests.map(r, string(r))).filter(r, !(r in variables.machineResources))`),
 	}
 	if c.Queueing == nil {
 		return variables
@@ -30,7 +30,7 @@ func externalVariables(c *plan.Cluster) []object.Node {
 	if !c.Bundled.V { // Trainer leaves the limit of our runtimes too where a TrainJob only requests less
 		said = `(variables.external && 'memory' in variables.limits || 'memory' in variables.requests)`
 	}
-	return append(variables, variable("memoryNotGuaranteed", said+` && variables.queue != ''
+	return append(variables, celVariable("memoryNotGuaranteed", said+` && variables.queue != ''
   && !(isQuantity(`+limit+`) && isQuantity(`+request+`) && quantity(`+limit+`).compareTo(quantity(`+request+`)) == 0)`))
 }
 
@@ -52,7 +52,7 @@ func machineResources(c *plan.Cluster) []string {
 }
 
 func unknownResourcesValidation() object.Node {
-	return validation("!variables.changed || variables.unknownResources.size() == 0",
+	return celValidation("!variables.changed || variables.unknownResources.size() == 0",
 		"spec.trainer.resourcesPerNode asks for what no machine has",
 		"spec.trainer.resourcesPerNode asks for {variables.unknownResources.join(', ')}, which no machine of the cluster's profiles has, so that no quota counts it; they have {variables.machineResources.join(', ')}: ask for these")
 }
@@ -61,7 +61,7 @@ func unknownResourcesValidation() object.Node {
 // requests, which nobody knows here, of a request alone no more than that, while the runtime's limit holds, and pods would take the rest from
 // others on their machines. CPU is shared by what is requested, and of devices the API server wants both to be equal.
 func memoryGuaranteedValidation() object.Node {
-	return validation("!variables.changed || !variables.memoryNotGuaranteed",
+	return celValidation("!variables.changed || !variables.memoryNotGuaranteed",
 		"spec.trainer.resourcesPerNode limits memory that it does not request",
 		"spec.trainer.resourcesPerNode limits memory to {variables.limits[?'memory'].orValue('none')} and requests {variables.requests[?'memory'].orValue('none')}; queue `{variables.queue}` counts requests, and more would be taken from others: request as much as the limit")
 }

@@ -26,7 +26,7 @@ func torch(trainer string) string {
 
 func TestTrainJobsOfExternalRuntimes(t *testing.T) {
 	c := planOf(t, externalSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	vision, language := namespaceOf(t, c, "vision"), namespaceOf(t, c, "language")
 	free := namespaceOf(t, planOf(t, strings.Replace(queueingSpecs, "  namespaces: [language]\n", "  namespaces: [language]\n  externalRuntimes: [torch-distributed]\n", 1)), "language")
 	const unqueued = "metadata: {name: x}\n"
@@ -92,7 +92,7 @@ func TestMemoryRequestedUnderTrainer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := planOf(t, strings.Replace(queueingSpecs, "  platform: Kubernetes\n", "  platform: Kubernetes\n  executor: "+tc.executor+"\n", 1))
-			s := newServer(t, lower.Platform(c))
+			s := newServer(t, lower.PlatformObjects(c))
 			if got := s.ask(t, "lockstep-trainjob", createJob(namespaceOf(t, c, "vision"), job(t, fmt.Sprintf(asked, tc.resources)))); got != tc.want {
 				t.Errorf("the answer is %q, want %q", got, tc.want)
 			}
@@ -103,7 +103,7 @@ func TestMemoryRequestedUnderTrainer(t *testing.T) {
 // TestAttacksByExternalRuntimes: what a TrainJob may not do to others it may not do with a runtime of which nothing is known either.
 func TestAttacksByExternalRuntimes(t *testing.T) {
 	c := planOf(t, externalSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	vision := namespaceOf(t, c, "vision")
 	for name, tc := range attacks() {
 		text := strings.NewReplacer("{name: gpu}", "{name: torch-distributed}", "{name: cpu}", "{name: torch-distributed}").Replace(tc.job)
@@ -116,7 +116,7 @@ func TestAttacksByExternalRuntimes(t *testing.T) {
 // TestHonestJobsOfExternalRuntimes: what people write is admitted, but for the machines of a profile, of which such a runtime has none.
 func TestHonestJobsOfExternalRuntimes(t *testing.T) {
 	c := planOf(t, externalSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	vision, asked := namespaceOf(t, c, "vision"), 0
 	for _, name := range slices.Sorted(maps.Keys(honest)) {
 		if name == "OwnProfile" || name == "Variant" {
@@ -137,7 +137,7 @@ func TestHonestJobsOfExternalRuntimes(t *testing.T) {
 func TestOriginsOfExternalRuntimes(t *testing.T) {
 	c := planOf(t, externalSpecs)
 	places := map[string]string{}
-	for _, o := range lower.Tenant(c, c.Tenants[1], &diag.List{}) {
+	for _, o := range lower.TenantObjects(c, c.Tenants[1], &diag.List{}) {
 		o.Leaves(func(path []string, _ *object.Node, from *origin.Origin) {
 			places[o.ID.Kind+" "+o.ID.Name+" "+strings.Join(path, " ")] = from.At.String()
 		})
@@ -162,7 +162,7 @@ spec: {fabric: {type: Ethernet}, node: {cpu: 96, memory: 1Ti}, accelerator: {res
 `
 	c := planOf(t, specs)
 	written := createJob(namespaceOf(t, c, "vision"), job(t, torch("resourcesPerNode: {limits: {amd.com/gpu: 8}}")))
-	if got := newServer(t, lower.Platform(c)).ask(t, "lockstep-trainjob", written); got != "" {
+	if got := newServer(t, lower.PlatformObjects(c)).ask(t, "lockstep-trainjob", written); got != "" {
 		t.Error(got)
 	}
 }

@@ -10,14 +10,14 @@ var (
 )
 
 func fieldVariables() []object.Node {
-	return []object.Node{variable("unknownFields", anyOf(
-		smallestKey(`dyn(object).?spec.orValue({})`, `!(k in [`+quoted(specFields)+`]) && (oldObject == null || !(k in dyn(oldObject).?spec.orValue({})))`),
-		`!variables.changed ? '' : `+unknown(`dyn(object).?spec.?trainer.orValue({})`, trainerFields...),
-		`!variables.changed ? '' : `+unknown(`dyn(object).?spec.?trainer.?resourcesPerNode.orValue({})`, "limits", "requests")))}
+	return []object.Node{celVariable("unknownFields", celJoinFindings(
+		celSmallestKey(`dyn(object).?spec.orValue({})`, `!(k in [`+celStrings(specFields)+`]) && (oldObject == null || !(k in dyn(oldObject).?spec.orValue({})))`),
+		`!variables.changed ? '' : `+celUnknownKey(`dyn(object).?spec.?trainer.orValue({})`, trainerFields...),
+		`!variables.changed ? '' : `+celUnknownKey(`dyn(object).?spec.?trainer.?resourcesPerNode.orValue({})`, "limits", "requests")))}
 }
 
 func fieldValidations() []object.Node {
-	return []object.Node{validation("variables.unknownFields == ''",
+	return []object.Node{celValidation("variables.unknownFields == ''",
 		"the TrainJob has a field that the platform does not support",
 		"the TrainJob sets `{variables.unknownFields}`, which the platform does not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, "+
 			"and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume")}

@@ -44,7 +44,7 @@ var honest = map[string]string{
 // TestHonestTrainJobs: what people write is admitted.
 func TestHonestTrainJobs(t *testing.T) {
 	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	vision := namespaceOf(t, c, "vision")
 	for name, text := range honest {
 		if got := s.ask(t, "lockstep-trainjob", createJob(vision, job(t, text))); got != "" {

@@ -16,41 +16,41 @@ var kueueKeys = []string{queueLabel, priorityLabel, "kueue.x-k8s.io/max-exec-tim
 
 func metadataVariables() []object.Node {
 	harmful := func(field, harmless string) string {
-		return ofMetadata(smallestKey(`m.?`+field+`.orValue({})`, `!k.matches(`+celString(harmless)+`)`))
+		return celOverMetadata(celSmallestKey(`m.?`+field+`.orValue({})`, `!k.matches(`+celString(harmless)+`)`))
 	}
 	return []object.Node{
-		variable("metadata", `variables.patches.map(p, [p.?trainingRuntimeSpec.?template.?metadata.orValue({})])
+		celVariable("metadata", `variables.patches.map(p, [p.?trainingRuntimeSpec.?template.?metadata.orValue({})])
 + variables.patchedJobs.map(jobs, jobs.map(j, j.?template.?metadata.orValue({})))
 + variables.pods.map(pods, pods.map(p, p.?metadata.orValue({})))`),
-		variable("annotated", harmful("annotations", harmlessAnnotation)),
-		variable("labels", harmful("labels", harmlessLabel)),
-		variable("toKueue", `variables.byKueue ? '' : `+anyOf(toKueue("labels"), toKueue("annotations"))),
+		celVariable("annotated", harmful("annotations", harmlessAnnotation)),
+		celVariable("labels", harmful("labels", harmlessLabel)),
+		celVariable("toKueue", `variables.byKueue ? '' : `+celJoinFindings(celKueueKey("labels"), celKueueKey("annotations"))),
 	}
 }
 
-// ofMetadata joins what an expression over the metadata m finds at all levels of all patches.
-func ofMetadata(finding string) string {
-	return texts(`variables.metadata.map(all, ` + texts(`all.map(m, `+finding+`)`) + `)`)
+// celOverMetadata joins what an expression over the metadata m finds at all levels of all patches.
+func celOverMetadata(finding string) string {
+	return celJoinTexts(`variables.metadata.map(all, ` + celJoinTexts(`all.map(m, `+finding+`)`) + `)`)
 }
 
-// toKueue is the first key of the TrainJob's own metadata that is Kueue's, is new or has changed, and is not one for users.
-func toKueue(field string) string {
-	return smallestKey(`dyn(object).metadata.?`+field+`.orValue({})`,
-		`k.contains('kueue.x-k8s.io/') && !(k in [`+quoted(kueueKeys)+`]) && (oldObject == null || dyn(oldObject).metadata.?`+field+`[?k] != dyn(object).metadata.?`+field+`[?k])`)
+// celKueueKey is the first key of the TrainJob's own metadata that is Kueue's, is new or has changed, and is not one for users.
+func celKueueKey(field string) string {
+	return celSmallestKey(`dyn(object).metadata.?`+field+`.orValue({})`,
+		`k.contains('kueue.x-k8s.io/') && !(k in [`+celStrings(kueueKeys)+`]) && (oldObject == null || dyn(oldObject).metadata.?`+field+`[?k] != dyn(object).metadata.?`+field+`[?k])`)
 }
 
 func metadataValidations() []object.Node {
 	return []object.Node{
-		validation("variables.annotated == ''",
+		celValidation("variables.annotated == ''",
 			"spec.runtimePatches sets an annotation that controllers of the cluster may obey",
 			"spec.runtimePatches sets annotation `{variables.annotated}`, by which something in the cluster may give the pods more than the runtime does; allowed are names without domain and dot (`team`), prometheus.io/*, "+
 				"kubectl.kubernetes.io/default-container, cluster-autoscaler.kubernetes.io/safe-to-evict, and kueue.x-k8s.io/podset-required-topology, -preferred- and -unconstrained-: "+
 				"remove it, or set it on the TrainJob itself, whose annotations reach no pod"),
-		validation("variables.labels == ''",
+		celValidation("variables.labels == ''",
 			"spec.runtimePatches sets a label by which pods may be selected",
 			"spec.runtimePatches sets label `{variables.labels}`, by which policies and controllers of the cluster may select the pods; allowed are names without domain and dot (`team`), and "+
 				"app.kubernetes.io/name, instance, version, component and part-of: remove it, or set it on the TrainJob itself, whose labels reach no pod"),
-		validation("variables.toKueue == ''",
+		celValidation("variables.toKueue == ''",
 			"the TrainJob tells Kueue more than users may",
 			"the TrainJob has `{variables.toKueue}`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
 	}

@@ -34,95 +34,97 @@ const maxGraceSeconds = "120"
 // stays. Each finding is a text, empty where there is nothing to find; the job of a finding is patched by one of at most 16 managers.
 func patchVariables() []object.Node {
 	return []object.Node{
-		variable("byKueue", kueue),
-		variable("patches", `variables.byKueue ? [] : dyn(object).?spec.?runtimePatches.orValue([]).filter(p, oldObject == null || !(p in dyn(oldObject).?spec.?runtimePatches.orValue([])))`),
-		variable("patchedJobs", `variables.patches.map(p, p.?trainingRuntimeSpec.?template.?spec.?replicatedJobs.orValue([]))`),
-		variable("otherJobs", texts(`variables.patchedJobs.map(jobs, jobs.map(j, j.?name.orValue('')).filter(n, !(n in ['`+mpi.LauncherJob+`', '`+mpi.NodeJob+`'])).join(', '))`)),
-		variable("otherContainers", ofJobs(texts(`j.?template.?spec.?template.?spec.?containers.orValue([]).map(c, c.?name.orValue('')).filter(n, n != '`+mpi.Container+`')`))),
-		variable("pods", `variables.patchedJobs.map(jobs, jobs.map(j, j.?template.?spec.?template.orValue({})))`),
-		variable("patchedFields", patchedFields()),
-		variable("accounts", ofPods(`p.?spec.?serviceAccountName.orValue('')`)),
-		variable("graces", ofPods(`p.?spec.?terminationGracePeriodSeconds.orValue(0) > `+maxGraceSeconds+` ? string(p.spec.terminationGracePeriodSeconds) : ''`)),
+		celVariable("byKueue", kueue),
+		celVariable("patches", `variables.byKueue ? [] : dyn(object).?spec.?runtimePatches.orValue([]).filter(p, oldObject == null || !(p in dyn(oldObject).?spec.?runtimePatches.orValue([])))`),
+		celVariable("patchedJobs", `variables.patches.map(p, p.?trainingRuntimeSpec.?template.?spec.?replicatedJobs.orValue([]))`),
+		celVariable("otherJobs", celJoinTexts(`variables.patchedJobs.map(jobs, jobs.map(j, j.?name.orValue('')).filter(n, !(n in ['`+mpi.LauncherJob+`', '`+mpi.NodeJob+`'])).join(', '))`)),
+		celVariable("otherContainers", celOverJobs(celJoinTexts(`j.?template.?spec.?template.?spec.?containers.orValue([]).map(c, c.?name.orValue('')).filter(n, n != '`+mpi.Container+`')`))),
+		celVariable("pods", `variables.patchedJobs.map(jobs, jobs.map(j, j.?template.?spec.?template.orValue({})))`),
+		celVariable("patchedFields", patchedFields()),
+		celVariable("accounts", celOverPods(`p.?spec.?serviceAccountName.orValue('')`)),
+		celVariable("graces", celOverPods(`p.?spec.?terminationGracePeriodSeconds.orValue(0) > `+maxGraceSeconds+` ? string(p.spec.terminationGracePeriodSeconds) : ''`)),
 	}
 }
 
 // patchedFields are the fields of all levels of patches that are not among those that a patch may set.
 func patchedFields() string {
 	const template = `p.?trainingRuntimeSpec.?template`
-	return anyOf(
-		ofPatches(unknown(`p`, "manager", "time", "trainingRuntimeSpec")),
-		ofPatches(unknown(`p.?trainingRuntimeSpec.orValue({})`, "template")),
-		ofPatches(unknown(template+`.orValue({})`, "metadata", "spec")),
-		ofPatches(unknown(template+`.?metadata.orValue({})`, "annotations", "labels")),
-		ofPatches(unknown(template+`.?spec.orValue({})`, "replicatedJobs")),
-		ofJobs(unknown(`j`, "name", "template")),
-		ofJobs(unknown(`j.?template.orValue({})`, "metadata", "spec")),
-		ofJobs(unknown(`j.?template.?metadata.orValue({})`, "annotations", "labels")),
-		ofJobs(unknown(`j.?template.?spec.orValue({})`, "template")),
-		ofPods(unknown(`p`, "metadata", "spec")),
-		ofPods(unknown(`p.?metadata.orValue({})`, "annotations", "labels")),
+	return celJoinFindings(
+		celOverPatches(celUnknownKey(`p`, "manager", "time", "trainingRuntimeSpec")),
+		celOverPatches(celUnknownKey(`p.?trainingRuntimeSpec.orValue({})`, "template")),
+		celOverPatches(celUnknownKey(template+`.orValue({})`, "metadata", "spec")),
+		celOverPatches(celUnknownKey(template+`.?metadata.orValue({})`, "annotations", "labels")),
+		celOverPatches(celUnknownKey(template+`.?spec.orValue({})`, "replicatedJobs")),
+		celOverJobs(celUnknownKey(`j`, "name", "template")),
+		celOverJobs(celUnknownKey(`j.?template.orValue({})`, "metadata", "spec")),
+		celOverJobs(celUnknownKey(`j.?template.?metadata.orValue({})`, "annotations", "labels")),
+		celOverJobs(celUnknownKey(`j.?template.?spec.orValue({})`, "template")),
+		celOverPods(celUnknownKey(`p`, "metadata", "spec")),
+		celOverPods(celUnknownKey(`p.?metadata.orValue({})`, "annotations", "labels")),
 		// A service account has words of its own.
-		ofPods(unknown(`p.?spec.orValue({})`, append([]string{"serviceAccountName"}, patchedPod...)...)),
-		ofPods(unknown(`p.?spec.?securityContext.orValue({})`, podIdentity...)),
-		ofContainers(unknown(`c`, patchedContainer...)),
-		ofContainers(unknown(`c.?securityContext.orValue({})`, containerIdentity...)),
-		ofContainers(texts(`c.?volumeMounts.orValue([]).map(m, `+unknown(`m`, patchedMount...)+`)`)),
+		celOverPods(celUnknownKey(`p.?spec.orValue({})`, append([]string{"serviceAccountName"}, patchedPod...)...)),
+		celOverPods(celUnknownKey(`p.?spec.?securityContext.orValue({})`, podIdentity...)),
+		celOverContainers(celUnknownKey(`c`, patchedContainer...)),
+		celOverContainers(celUnknownKey(`c.?securityContext.orValue({})`, containerIdentity...)),
+		celOverContainers(celJoinTexts(`c.?volumeMounts.orValue([]).map(m, `+celUnknownKey(`m`, patchedMount...)+`)`)),
 	)
 }
 
 func patchValidations() []object.Node {
 	return []object.Node{
-		validation("variables.otherJobs == ''",
+		celValidation("variables.otherJobs == ''",
 			"spec.runtimePatches patches jobs that the runtime does not have",
 			"spec.runtimePatches patches `{variables.otherJobs}`; patches may change the jobs `launcher` and `node`: patch one of these"),
-		validation("variables.otherContainers == ''",
+		celValidation("variables.otherContainers == ''",
 			"spec.runtimePatches patches containers that pods of the runtime do not have",
 			"spec.runtimePatches patches container `{variables.otherContainers}`; patches may change the container `node`: patch that one"),
-		validation("variables.accounts == ''",
+		celValidation("variables.accounts == ''",
 			"spec.runtimePatches sets a service account",
 			"spec.runtimePatches sets serviceAccountName `{variables.accounts}`; pods run with the account of their runtime, because it decides what they may do: remove serviceAccountName"),
-		validation("variables.patchedFields == ''",
+		celValidation("variables.patchedFields == ''",
 			"spec.runtimePatches sets a field that is the runtime's",
 			"spec.runtimePatches sets `{variables.patchedFields}`, which is the runtime's to set; patches may set labels, annotations, and of pods "+
 				strings.Join(patchedPod, ", ")+" (of a securityContext users and groups, of containers env, securityContext and volumeMounts): remove it"),
-		validation("variables.graces == ''",
+		celValidation("variables.graces == ''",
 			"spec.runtimePatches lets pods take too long to end",
 			"spec.runtimePatches sets terminationGracePeriodSeconds to {variables.graces}; others wait for the machines while pods end, so that "+maxGraceSeconds+" is the most: ask for at most that, and save checkpoints as the job runs"),
 	}
 }
 
-// texts joins those of a list that are not empty.
-func texts(list string) string { return list + `.filter(t, t != '').join(', ')` }
+// celJoinTexts joins those of a list that are not empty.
+func celJoinTexts(list string) string { return list + `.filter(t, t != '').join(', ')` }
 
-// anyOf joins what several expressions find.
-func anyOf(findings ...string) string {
-	return texts("[\n  " + strings.Join(findings, ",\n  ") + "]")
+// celJoinFindings joins what several expressions find.
+func celJoinFindings(findings ...string) string {
+	return celJoinTexts("[\n  " + strings.Join(findings, ",\n  ") + "]")
 }
 
-// ofPatches joins what an expression over the patch p finds in all patches.
-func ofPatches(finding string) string { return texts(`variables.patches.map(p, ` + finding + `)`) }
-
-// ofJobs joins what an expression over the replicated job j finds in all patches.
-func ofJobs(finding string) string {
-	return texts(`variables.patchedJobs.map(jobs, ` + texts(`jobs.map(j, `+finding+`)`) + `)`)
+// celOverPatches joins what an expression over the patch p finds in all patches.
+func celOverPatches(finding string) string {
+	return celJoinTexts(`variables.patches.map(p, ` + finding + `)`)
 }
 
-// ofPods joins what an expression over the pod template p finds in all patches.
-func ofPods(finding string) string {
-	return texts(`variables.pods.map(pods, ` + texts(`pods.map(p, `+finding+`)`) + `)`)
+// celOverJobs joins what an expression over the replicated job j finds in all patches.
+func celOverJobs(finding string) string {
+	return celJoinTexts(`variables.patchedJobs.map(jobs, ` + celJoinTexts(`jobs.map(j, `+finding+`)`) + `)`)
 }
 
-// ofContainers joins what an expression over the container c finds in all patches.
-func ofContainers(finding string) string {
-	return ofPods(texts(`p.?spec.?containers.orValue([]).map(c, ` + finding + `)`))
+// celOverPods joins what an expression over the pod template p finds in all patches.
+func celOverPods(finding string) string {
+	return celJoinTexts(`variables.pods.map(pods, ` + celJoinTexts(`pods.map(p, `+finding+`)`) + `)`)
 }
 
-// smallestKey is the first key k of a map for which a condition holds, in the order of the alphabet; maps have no order of their own.
-func smallestKey(entries, condition string) string {
+// celOverContainers joins what an expression over the container c finds in all patches.
+func celOverContainers(finding string) string {
+	return celOverPods(celJoinTexts(`p.?spec.?containers.orValue([]).map(c, ` + finding + `)`))
+}
+
+// celSmallestKey is the first key k of a map for which a condition holds, in the order of the alphabet; maps have no order of their own.
+func celSmallestKey(entries, condition string) string {
 	return `[` + entries + `.filter(k, ` + condition + `)].map(keys, keys.size() == 0 ? '' : keys.min())[0]`
 }
 
-// unknown is the first key of a map that is not one of some.
-func unknown(entries string, known ...string) string {
-	return smallestKey(entries, `!(k in [`+quoted(known)+`])`)
+// celUnknownKey is the first key of a map that is not one of some.
+func celUnknownKey(entries string, known ...string) string {
+	return celSmallestKey(entries, `!(k in [`+celStrings(known)+`])`)
 }

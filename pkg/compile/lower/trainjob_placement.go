@@ -25,8 +25,8 @@ const (
 
 var machineLabelsRule = origin.Rule("admission policy", "the labels by which machines of one profile are told from those of others")
 
-// placement are more entries of a map of CEL: the labels by which machines of the profile are found, and what their pods tolerate.
-func placement(p *plan.Profile) string {
+// placementEntries are more entries of a map of CEL: the labels by which machines of the profile are found, and what their pods tolerate.
+func placementEntries(p *plan.Profile) string {
 	var entries strings.Builder
 	for _, l := range p.NodeLabels() {
 		entries.WriteString(", " + celString(labelPrefix+l.Name) + ": " + celString(l.V))
@@ -76,15 +76,15 @@ func placementVariables(c *plan.Cluster) []object.Node {
   + ` + nodes + `.?preferredDuringSchedulingIgnoredDuringExecution.orValue([]).map(w, w.?preference.orValue({})))`
 	const apart = `p.?spec.?affinity.?podAntiAffinity.?requiredDuringSchedulingIgnoredDuringExecution.orValue([])`
 	return []object.Node{
-		variableFrom("machineLabels", "["+quoted(machineLabels(c))+"]", machineLabelsRule),
-		variable("tolerations", ofPods(`p.?spec.?tolerations.orValue([]).exists(t, !(`+toleration+` in variables.runtime)) ? 'found' : ''`)),
+		celVariableFrom("machineLabels", "["+celStrings(machineLabels(c))+"]", machineLabelsRule),
+		celVariable("tolerations", celOverPods(`p.?spec.?tolerations.orValue([]).exists(t, !(`+toleration+` in variables.runtime)) ? 'found' : ''`)),
 		// A key that begins with a dollar is a directive of the merge: `$patch: replace` would take the profile's selector away.
-		variable("selectors", anyOf(
-			ofPods(smallestKey(selector, `!k.matches('^[A-Za-z0-9]') || k in variables.machineLabels && variables.runtime[?'`+labelPrefix+`' + k] != p.spec.nodeSelector[?k]`)),
-			ofPods(texts(terms+`.map(n, `+texts(`n.?matchExpressions.orValue([]).map(e, e.key in variables.machineLabels ? e.key : '')`)+`)`)))),
-		variable("foreignTerms", ofPods(texts(affinityTerms(`p.?spec.?affinity`)+`.map(t, `+unknown(`t`, "labelSelector", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")+`)`))),
-		variable("job", `object.metadata.?name.orValue('?')`),
-		variable("barriers", ofPods(apart+`.exists(t, t.?labelSelector.?matchLabels[?'`+mpi.JobSetNameLabel+`'].orValue('') != variables.job || t.labelSelector.matchLabels.exists(k, k.startsWith('$'))) ? 'found' : ''`)),
+		celVariable("selectors", celJoinFindings(
+			celOverPods(celSmallestKey(selector, `!k.matches('^[A-Za-z0-9]') || k in variables.machineLabels && variables.runtime[?'`+labelPrefix+`' + k] != p.spec.nodeSelector[?k]`)),
+			celOverPods(celJoinTexts(terms+`.map(n, `+celJoinTexts(`n.?matchExpressions.orValue([]).map(e, e.key in variables.machineLabels ? e.key : '')`)+`)`)))),
+		celVariable("foreignTerms", celOverPods(celJoinTexts(affinityTerms(`p.?spec.?affinity`)+`.map(t, `+celUnknownKey(`t`, "labelSelector", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")+`)`))),
+		celVariable("job", `object.metadata.?name.orValue('?')`),
+		celVariable("barriers", celOverPods(apart+`.exists(t, t.?labelSelector.?matchLabels[?'`+mpi.JobSetNameLabel+`'].orValue('') != variables.job || t.labelSelector.matchLabels.exists(k, k.startsWith('$'))) ? 'found' : ''`)),
 	}
 }
 
@@ -101,16 +101,16 @@ func affinityTerms(affinity string) string {
 
 func placementValidations() []object.Node {
 	return []object.Node{
-		validation("variables.tolerations == ''",
+		celValidation("variables.tolerations == ''",
 			"spec.runtimePatches adds tolerations",
 			"spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"),
-		validation("variables.selectors == ''",
+		celValidation("variables.selectors == ''",
 			"spec.runtimePatches selects machines that are not the runtime's",
 			"spec.runtimePatches selects machines by `{variables.selectors}`, which tells the machines of profiles apart; pods run on machines {variables.external ? 'that' : 'of profile `' + variables.runtime[?'profile'].orValue('') + '`, which'} come with the runtime: remove it, or name another runtime"),
-		validation("variables.foreignTerms == ''",
+		celValidation("variables.foreignTerms == ''",
 			"spec.runtimePatches has affinity to pods of other namespaces",
 			"spec.runtimePatches sets `{variables.foreignTerms}` in podAffinity or podAntiAffinity; by pods of other namespaces a job would keep them off machines; a term may have labelSelector, matchLabelKeys, mismatchLabelKeys and topologyKey: remove it"),
-		validation("variables.barriers == ''",
+		celValidation("variables.barriers == ''",
 			"spec.runtimePatches keeps pods of other jobs off machines",
 			"spec.runtimePatches requires podAntiAffinity to pods that are not its own, which keeps them off the machines of this job; its own have the label "+
 				mpi.JobSetNameLabel+": `{variables.job}`: add it to matchLabels of each required term, or prefer instead of require"),

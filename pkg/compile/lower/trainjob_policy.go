@@ -43,13 +43,13 @@ var (
 
 // trainJobPolicy refuses TrainJobs that the specs do not allow. Bounds are looked at when a TrainJob comes, or gets a trainer that it
 // did not have: a job that was admitted stays, whatever the bounds become. Status is not looked at.
-func trainJobPolicy(c *plan.Cluster) policy {
-	return policy{
+func trainJobPolicy(c *plan.Cluster) admissionPolicy {
+	return admissionPolicy{
 		name:        trainJobPolicyName,
-		rules:       []object.Node{requests("trainer.kubeflow.org", "v1alpha1", "trainjobs", "CREATE", "UPDATE")},
+		rules:       []object.Node{requestKind("trainer.kubeflow.org", "v1alpha1", "trainjobs", "CREATE", "UPDATE")},
 		variables:   slices.Concat(trainJobVariables(c), externalVariables(c), fieldVariables(), patchVariables(), environmentVariables(), metadataVariables(), placementVariables(c), volumeVariables()),
 		validations: slices.Concat(boundValidations(c), fieldValidations(), patchValidations(), environmentValidations(), placementValidations(), metadataValidations(), volumeValidations()),
-		namespaces:  labelExists("namespaceSelector", mpi.TenantLabel),
+		namespaces:  labelExistsSelector("namespaceSelector", mpi.TenantLabel),
 	}
 }
 
@@ -92,10 +92,10 @@ func trainJobVariables(c *plan.Cluster) []object.Node {
 		{"slots", `dyn(object).?spec.?trainer.?numProcPerNode.orValue(dyn(variables.maxSlots))`},
 		{"limits", `dyn(object).?spec.?trainer.?resourcesPerNode.?limits.orValue({})`},
 		{"requests", `dyn(object).?spec.?trainer.?resourcesPerNode.?requests.orValue({})`},
-		{"excess", excessive("limits") + "\n+ " + excessive("requests")},
+		{"excess", celExcessiveAmounts("limits") + "\n+ " + celExcessiveAmounts("requests")},
 		{"overContainer", `variables.annotations[?'` + containerAnnotation + `'].orValue('').split(',').filter(m,
-  ` + overBound("limits") + `
-  || ` + overBound("requests") + `)`},
+  ` + celExceedsBound("limits") + `
+  || ` + celExceedsBound("requests") + `)`},
 		{"accelerator", `variables.runtime[?'accelerator'].orValue('')`},
 		{"offered", `quantity(variables.profile[?variables.accelerator].orValue('0'))`},
 		{"asked", `string(variables.limits[?variables.accelerator].or(variables.requests[?variables.accelerator]).orValue(dyn('all')))`},
@@ -107,26 +107,26 @@ func trainJobVariables(c *plan.Cluster) []object.Node {
   .filter(g, g.startsWith(variables.runtime[?'profile'].orValue('') + '=')).map(g, g.split('=')[1]).filter(g, g.matches('^[0-9]{1,9}$')).map(g, int(g))`},
 		{"grant", `variables.granted.size() > 0 ? variables.granted[0] : -1`},
 	} {
-		variables = append(variables, variable(v.name, v.expression))
+		variables = append(variables, celVariable(v.name, v.expression))
 	}
 	if c.Queueing == nil {
 		return variables
 	}
 	return append(variables,
-		variable("queue", `variables.annotations[?'`+queueAnnotation+`'].orValue('')`),
-		variable("aboveShare", `variables.queue == '' || !variables.known ? [] : `+aboveShare("limits")+`
-+ `+aboveShare("requests")))
+		celVariable("queue", `variables.annotations[?'`+queueAnnotation+`'].orValue('')`),
+		celVariable("aboveShare", `variables.queue == '' || !variables.known ? [] : `+celAmountsAboveShare("limits")+`
++ `+celAmountsAboveShare("requests")))
 }
 
-// excessive are the amounts of a list of resources that no machine of the profile has.
-func excessive(list string) string {
+// celExcessiveAmounts are the amounts of a list of resources that no machine of the profile has.
+func celExcessiveAmounts(list string) string {
 	asked := `string(variables.` + list + `[r])`
 	return `(variables.known ? variables.` + list + `.filter(r, !isQuantity(` + asked + `) || quantity(` + asked + `).isGreaterThan(quantity(variables.profile[?r].orValue('0')))).map(r,
   ` + asked + ` + ' ' + r + ', a machine of profile ` + "`' + variables.runtime[?'profile'].orValue('') + '`" + ` has ' + variables.profile[?r].orValue('none')) : [])`
 }
 
-// overBound reports whether a list of resources has more of one than the bound m, `<resource>=<amount>`.
-func overBound(list string) string {
+// celExceedsBound reports whether a list of resources has more of one than the bound m, `<resource>=<amount>`.
+func celExceedsBound(list string) string {
 	asked := `string(variables.` + list + `[r])`
 	return `variables.` + list + `.exists(r, m.startsWith(r + '=') && isQuantity(` + asked + `) && quantity(` + asked + `).isGreaterThan(quantity(m.substring(r.size() + 1))))`
 }
@@ -137,24 +137,24 @@ func catalogVariables(c *plan.Cluster) []object.Node {
 	var variables []object.Node
 	var runtimes, profiles []string
 	for _, p := range c.Profiles() {
-		name := "profile_" + identifier(p.Name)
-		variables = append(variables, variableFrom(name, profileOffers(p), follows("what one machine of the profile has", offerOrigins(p)...)))
+		name := "profile_" + celIdentifier(p.Name)
+		variables = append(variables, celVariableFrom(name, profileOffers(p), derivedFrom("what one machine of the profile has", offerOrigins(p)...)))
 		profiles = append(profiles, celString(p.Name)+": variables."+name)
 	}
 	for _, r := range c.Runtimes {
-		name := "runtime_" + identifier(r.Name.V)
-		variables = append(variables, variableFrom(name, runtimeBounds(c, r), boundOrigins(c, r)))
+		name := "runtime_" + celIdentifier(r.Name.V)
+		variables = append(variables, celVariableFrom(name, runtimeBounds(c, r), boundOrigins(c, r)))
 		runtimes = append(runtimes, celString(r.Name.V)+": variables."+name)
 	}
-	return append(variables, table("profiles", profiles), table("runtimes", runtimes))
+	return append(variables, celMapVariable("profiles", profiles), celMapVariable("runtimes", runtimes))
 }
 
 func boundOrigins(c *plan.Cluster, r *plan.Runtime) *origin.Origin {
 	from := append([]*origin.Origin{&r.MaxNodes.Origin, &r.MinNodes.Origin, &r.DefaultNodes.Origin, &r.Slots.Origin, &r.ProfileName.Origin}, placementOrigins(r.Profile)...)
 	if c.Queueing == nil {
-		return follows("the bounds of the runtime: nodes, ranks per node, and machines", from...)
+		return derivedFrom("the bounds of the runtime: nodes, ranks per node, and machines", from...)
 	}
-	return follows("the bounds of the runtime: nodes, ranks per node, machines, and what its queue counts for a node", append(append(from, &r.CPU.Origin, &r.Memory.Origin), offerOrigins(r.Profile)...)...)
+	return derivedFrom("the bounds of the runtime: nodes, ranks per node, machines, and what its queue counts for a node", append(append(from, &r.CPU.Origin, &r.Memory.Origin), offerOrigins(r.Profile)...)...)
 }
 
 func offerOrigins(p *plan.Profile) []*origin.Origin {
@@ -166,8 +166,8 @@ func offerOrigins(p *plan.Profile) []*origin.Origin {
 	return origins
 }
 
-// follows is the origin of what is made of several values, the most important first.
-func follows(how string, from ...*origin.Origin) *origin.Origin {
+// derivedFrom is the origin of what is made of several values, the most important first.
+func derivedFrom(how string, from ...*origin.Origin) *origin.Origin {
 	made := &origin.Origin{At: from[0].At, Kind: origin.Derived, Why: how, Lost: from[0].Lost, Also: slices.Clone(from[0].Also)}
 	for _, other := range from[1:] {
 		made.Also = append(append(made.Also, other.At), other.Also...)
@@ -176,16 +176,16 @@ func follows(how string, from ...*origin.Origin) *origin.Origin {
 	return made
 }
 
-// table is a map of CEL. One without entries needs a type all the same.
-func table(name string, entries []string) object.Node {
+// celMapVariable is a map of CEL. One without entries needs a type all the same.
+func celMapVariable(name string, entries []string) object.Node {
 	if len(entries) == 0 {
-		return variableFrom(name, "{'': {'': ''}}", runtimeTableRule)
+		return celVariableFrom(name, "{'': {'': ''}}", runtimeTableRule)
 	}
-	return variableFrom(name, "{\n  "+strings.Join(entries, ",\n  ")+"}", runtimeTableRule)
+	return celVariableFrom(name, "{\n  "+strings.Join(entries, ",\n  ")+"}", runtimeTableRule)
 }
 
-// identifier makes a name of CEL from a DNS label. Labels have no underscores, so that different ones stay different.
-func identifier(label string) string { return strings.ReplaceAll(label, "-", "_") }
+// celIdentifier makes a name of CEL from a DNS label. Labels have no underscores, so that different ones stay different.
+func celIdentifier(label string) string { return strings.ReplaceAll(label, "-", "_") }
 
 func profileOffers(p *plan.Profile) string {
 	offers := p.Allocatable()
@@ -200,18 +200,18 @@ func runtimeBounds(c *plan.Cluster, r *plan.Runtime) string {
 	number := func(n int64) string { return celString(strconv.FormatInt(n, 10)) }
 	share := ""
 	if c.Queueing != nil {
-		share = nodeShare(r)
+		share = nodeShareEntries(r)
 	}
 	return "{'minNodes': " + number(int64(r.MinNodes.V)) +
 		", 'maxNodes': " + number(int64(r.MaxNodes.V)) +
 		", 'nodes': " + number(int64(r.DefaultNodes.V)) +
 		", 'maxSlots': " + number(r.MaxSlots()) +
 		", 'profile': " + celString(r.Profile.Name) +
-		", 'accelerator': " + celString(r.Profile.Accelerator.V) + placement(r.Profile) + share + "}"
+		", 'accelerator': " + celString(r.Profile.Accelerator.V) + placementEntries(r.Profile) + share + "}"
 }
 
 func runtimeValidation() object.Node {
-	return validation("!variables.changed || variables.known || variables.external",
+	return celValidation("!variables.changed || variables.known || variables.external",
 		"spec.runtimeRef names a runtime that the tenant may not use",
 		"spec.runtimeRef is {variables.kind} `{variables.name}`; tenant `{variables.tenant}` may use ClusterTrainingRuntime `{(variables.allowed.filter(n, n != '') + variables.others).join('`, `')}`"+
 			"{variables.variants[0] == '' ? '' : ', TrainingRuntime `' + variables.variants.map(v, v.split('=')[0]).join('`, `') + '`'}"+
@@ -219,32 +219,32 @@ func runtimeValidation() object.Node {
 }
 
 func nodesValidation() object.Node {
-	return validation("!variables.changed || !variables.known || (variables.nodes >= variables.least && variables.nodes <= variables.most)",
+	return celValidation("!variables.changed || !variables.known || (variables.nodes >= variables.least && variables.nodes <= variables.most)",
 		"spec.trainer.numNodes is outside the bounds of the runtime",
 		"spec.trainer.numNodes is {variables.nodes}; runtime `{variables.name}` runs on {variables.least} to {variables.most} nodes: ask for a number between them")
 }
 
 func slotsValidation() object.Node {
-	return validation("!variables.changed || !variables.known || (type(variables.slots) == int && variables.slots >= 1 && variables.slots <= variables.maxSlots)",
+	return celValidation("!variables.changed || !variables.known || (type(variables.slots) == int && variables.slots >= 1 && variables.slots <= variables.maxSlots)",
 		"spec.trainer.numProcPerNode is outside the bounds of the runtime",
 		"spec.trainer.numProcPerNode is {variables.slots}; a node of runtime `{variables.name}` has 1 to {variables.maxSlots} ranks"+
 			"{variables.accelerator == '' ? '' : ', one per ' + variables.accelerator}: ask for a number between them")
 }
 
 func resourcesValidation() object.Node {
-	return validation("!variables.changed || variables.excess.size() == 0",
+	return celValidation("!variables.changed || variables.excess.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than a machine has",
 		"spec.trainer.resourcesPerNode asks for {variables.excess.size() > 0 ? variables.excess.min() : ''}: ask for at most that, or leave it out to get what the runtime has")
 }
 
 func containerValidation() object.Node {
-	return validation("!variables.changed || variables.overContainer.size() == 0",
+	return celValidation("!variables.changed || variables.overContainer.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than one container may have",
 		"spec.trainer.resourcesPerNode asks for more than one container of tenant `{variables.tenant}` may have ({variables.overContainer.join(', ')}, LimitRange lockstep-limits): ask for at most that")
 }
 
 func acceleratorsValidation() object.Node {
-	return validation("!variables.changed || variables.grant < 0 || variables.total <= variables.grant",
+	return celValidation("!variables.changed || variables.grant < 0 || variables.total <= variables.grant",
 		"the TrainJob takes more accelerators than the tenant has",
 		"{variables.nodes} nodes with {variables.perNode} {variables.accelerator} each are {variables.total}; tenant `{variables.tenant}` may use {variables.grant}"+
 			" on machines of profile `{variables.runtime[?'profile'].orValue('')}`: ask for at most {variables.perNode > 0 ? variables.grant / variables.perNode : 0} nodes")
@@ -254,7 +254,7 @@ func acceleratorsValidation() object.Node {
 // others were promised.
 func queueValidation() object.Node {
 	const label = `.metadata.?labels[?'` + queueLabel + `'].orValue('')`
-	return validation(`object`+label+` == variables.queue || (oldObject != null && object`+label+` == oldObject`+label+`)`,
+	return celValidation(`object`+label+` == variables.queue || (oldObject != null && object`+label+` == oldObject`+label+`)`,
 		"the label "+queueLabel+" does not name the queue of the namespace",
 		"the label "+queueLabel+" is {object"+label+" == '' ? 'missing' : '`' + object"+label+" + '`'}; "+
 			"{variables.queue == '' ? 'tenant `' + variables.tenant + '` has no queue on this cluster: remove the label' : "+
@@ -274,7 +274,7 @@ func priorityValidation(c *plan.Cluster) object.Node {
 	if len(names) > 0 {
 		advice = "the cluster has " + strings.Join(names, ", ") + ": name one of these, or remove the label"
 	}
-	return validation(`object`+label+` in [`+strings.Join(known, ", ")+`] || (oldObject != null && object`+label+` == oldObject`+label+`)`,
+	return celValidation(`object`+label+` in [`+strings.Join(known, ", ")+`] || (oldObject != null && object`+label+` == oldObject`+label+`)`,
 		"the label "+priorityLabel+" names no priority of the cluster",
 		"the label "+priorityLabel+" is `{object"+label+"}`; "+advice)
 }
@@ -282,7 +282,7 @@ func priorityValidation(c *plan.Cluster) object.Node {
 // tenantValidation keeps jobs from showing up as another team's in metrics and dashboards.
 func tenantValidation() object.Node {
 	const label = `.metadata.?labels[?'` + mpi.TenantLabel + `'].orValue(variables.tenant)`
-	return validation(`object`+label+` == variables.tenant || (oldObject != null && object`+label+` == oldObject`+label+`)`,
+	return celValidation(`object`+label+` == variables.tenant || (oldObject != null && object`+label+` == oldObject`+label+`)`,
 		"the label "+mpi.TenantLabel+" names another tenant",
 		"the label "+mpi.TenantLabel+" is `{object"+label+"}`; the namespace belongs to tenant `{variables.tenant}`: remove the label")
 }

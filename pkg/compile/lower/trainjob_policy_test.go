@@ -122,7 +122,7 @@ func createJob(namespace *corev1.Namespace, now *unstructured.Unstructured) *req
 
 func TestTrainJobPolicy(t *testing.T) {
 	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	vision, language := namespaceOf(t, c, "vision"), namespaceOf(t, c, "language")
 	unlabelled := vision.DeepCopy()
 	unlabelled.Annotations = nil
@@ -198,7 +198,7 @@ func TestTrainJobPolicy(t *testing.T) {
 // TestTrainJobPolicyOnUpdates: what was admitted stays and can be worked with; what a change adds is looked at.
 func TestTrainJobPolicyOnUpdates(t *testing.T) {
 	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	vision := namespaceOf(t, c, "vision")
 	const wide = "spec: {runtimeRef: {name: cpu}, trainer: {numNodes: 9}"
 	const kueuePatch = ", runtimePatches: [{manager: kueue.x-k8s.io/manager, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {metadata: {labels: {kueue.x-k8s.io/podset: node}}, spec: {nodeSelector: {a: b}, tolerations: [{operator: Exists}]}}}}}]}}}}]"
@@ -238,7 +238,7 @@ func manyRuntimes(count int) string {
 func TestCostOfTrainJobPolicy(t *testing.T) {
 	for _, runtimes := range []int{20, 200} {
 		c := planOf(t, manyRuntimes(runtimes))
-		s := newServer(t, lower.Platform(c))
+		s := newServer(t, lower.PlatformObjects(c))
 		r := createJob(namespaceOf(t, c, "vision"), job(t, "spec: {runtimeRef: {name: runtime-7}, trainer: {numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}}"))
 		cost := s.cost(t, "lockstep-trainjob", r)
 		t.Logf("%d runtimes: %d of 10000000", runtimes, cost)
@@ -262,7 +262,7 @@ func TestCostOfLargeTrainJobs(t *testing.T) {
 	text := "spec: {runtimeRef: {name: gpu}, trainer: {env: " + many(128, "{name: VARIABLE_#, value: x}") + "}, runtimePatches: " +
 		many(2, "{manager: m#.example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: launcher, template: {spec: {template: "+pod+"}}}, {name: node, template: {spec: {template: "+pod+"}}}]}}}}") + "}"
 	c := planOf(t, manyRuntimes(20))
-	s := newServer(t, lower.Platform(c))
+	s := newServer(t, lower.PlatformObjects(c))
 	r := createJob(namespaceOf(t, c, "vision"), job(t, text))
 	cost := s.cost(t, "lockstep-trainjob", r)
 	t.Logf("%d of 10000000", cost)
@@ -276,7 +276,7 @@ func BenchmarkTrainJobPolicy(b *testing.B) {
 	for _, runtimes := range []int{20, 200} {
 		b.Run(fmt.Sprintf("%dRuntimes", runtimes), func(b *testing.B) {
 			c := planOf(b, manyRuntimes(runtimes))
-			s := newServer(b, lower.Platform(c))
+			s := newServer(b, lower.PlatformObjects(c))
 			r := createJob(namespaceOf(b, c, "vision"), job(b, "spec: {runtimeRef: {name: runtime-7}, trainer: {numNodes: 2}}"))
 			for b.Loop() {
 				if refusal := s.ask(b, "lockstep-trainjob", r); refusal != "" {
@@ -291,7 +291,7 @@ func BenchmarkTrainJobPolicy(b *testing.B) {
 func TestOriginsOfPolicies(t *testing.T) {
 	c := planOf(t, queueingSpecs)
 	places := map[string]string{}
-	for _, o := range append(lower.Platform(c), lower.Tenant(c, c.Tenants[1], &diag.List{})...) {
+	for _, o := range append(lower.PlatformObjects(c), lower.TenantObjects(c, c.Tenants[1], &diag.List{})...) {
 		if o.ID.Group != "admissionregistration.k8s.io" && o.ID.Kind != "Namespace" {
 			continue
 		}

@@ -17,8 +17,8 @@ import (
 // sharePrefix is before the names of resources among the bounds of a runtime.
 const sharePrefix = "share/"
 
-// nodeShare are more entries of a map of CEL: what a queue counts for a node of the runtime.
-func nodeShare(r *plan.Runtime) string {
+// nodeShareEntries are more entries of a map of CEL: what a queue counts for a node of the runtime.
+func nodeShareEntries(r *plan.Runtime) string {
 	var entries strings.Builder
 	resources := r.NodeResources()
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
@@ -28,15 +28,15 @@ func nodeShare(r *plan.Runtime) string {
 	return entries.String()
 }
 
-// aboveShare are the amounts of a list of resources that are more than the queue counts for a node.
-func aboveShare(list string) string {
+// celAmountsAboveShare are the amounts of a list of resources that are more than the queue counts for a node.
+func celAmountsAboveShare(list string) string {
 	const asked, has = `string(a[r])`, `variables.runtime[?'` + sharePrefix + `' + r]`
 	return `[variables.` + list + `].map(a, a.filter(r, isQuantity(` + asked + `) && quantity(` + asked + `).isGreaterThan(quantity(` + has + `.orValue('0')))).map(r,
   ` + asked + ` + ' ' + r + ', a node of the runtime has ' + ` + has + `.orValue('none')))[0]`
 }
 
 func shareValidation() object.Node {
-	return validation("!variables.changed || variables.aboveShare.size() == 0",
+	return celValidation("!variables.changed || variables.aboveShare.size() == 0",
 		"spec.trainer.resourcesPerNode asks for more than the queue counts",
 		"spec.trainer.resourcesPerNode asks for {variables.aboveShare.size() > 0 ? variables.aboveShare.min() : ''}; queue `{variables.queue}` counts a node as runtime `{variables.name}` has it, "+
 			"and more would be taken from others: ask for at most that, or name a runtime with larger nodes")

@@ -28,47 +28,47 @@ var (
 // keySecret ends the names of the Secrets with the keys of jobs (mpi.SSHAuthSecretName).
 var keySecret = celString(mpi.SSHAuthSecretName(""))
 
-func isKey(name string) string { return name + `.orValue('').endsWith(` + keySecret + `)` }
+func celIsKeySecret(name string) string { return name + `.orValue('').endsWith(` + keySecret + `)` }
 
 func volumeVariables() []object.Node {
 	const volumes, mounts = `p.?spec.?volumes.orValue([])`, `c.?volumeMounts.orValue([])`
-	projects := `v.?projected.?sources.orValue([]).exists(s, ` + unknown(`s`, projectedSources...) + ` != '')`
+	projects := `v.?projected.?sources.orValue([]).exists(s, ` + celUnknownKey(`s`, projectedSources...) + ` != '')`
 	return []object.Node{
-		variable("volumes", ofPods(volumes+`.filter(v, `+unknown(`v`, append([]string{"name"}, patchVolumes...)...)+` != '' || `+projects+`).map(v, v.name).join(', ')`)),
-		variable("platformVolumes", `[`+quoted(platformVolumes)+`]`),
-		variable("replaced", anyOf(
-			ofPods(volumes+`.filter(v, v.name in variables.platformVolumes).map(v, v.name).join(', ')`),
-			ofContainers(mounts+`.filter(m, m.name in variables.platformVolumes).map(m, m.name).join(', ')`))),
-		variable("platformFolders", `[`+quoted(platformFolders)+`]`),
-		variable("covered", ofContainers(mounts+`.filter(m, `+covers(`m.?mountPath.orValue('')`)+`).map(m, m.?mountPath.orValue('')).join(', ')`)),
-		variable("keys", anyOf(
-			ofVariables(isKey(`e.?valueFrom.?secretKeyRef.?name`)+` ? 'variable ' + e.name : ''`),
-			ofPods(volumes+`.filter(v, `+isKey(`v.?secret.?secretName`)+` || v.?projected.?sources.orValue([]).exists(s, `+isKey(`s.?secret.?name`)+`)).map(v, 'volume ' + v.name).join(', ')`),
-			ofPods(`p.?spec.?imagePullSecrets.orValue([]).filter(s, `+isKey(`s.?name`)+`).map(s, 'image pull secret ' + s.name).join(', ')`))),
+		celVariable("volumes", celOverPods(volumes+`.filter(v, `+celUnknownKey(`v`, append([]string{"name"}, patchVolumes...)...)+` != '' || `+projects+`).map(v, v.name).join(', ')`)),
+		celVariable("platformVolumes", `[`+celStrings(platformVolumes)+`]`),
+		celVariable("replaced", celJoinFindings(
+			celOverPods(volumes+`.filter(v, v.name in variables.platformVolumes).map(v, v.name).join(', ')`),
+			celOverContainers(mounts+`.filter(m, m.name in variables.platformVolumes).map(m, m.name).join(', ')`))),
+		celVariable("platformFolders", `[`+celStrings(platformFolders)+`]`),
+		celVariable("covered", celOverContainers(mounts+`.filter(m, `+celCoversPlatformFolder(`m.?mountPath.orValue('')`)+`).map(m, m.?mountPath.orValue('')).join(', ')`)),
+		celVariable("keys", celJoinFindings(
+			celOverVariables(celIsKeySecret(`e.?valueFrom.?secretKeyRef.?name`)+` ? 'variable ' + e.name : ''`),
+			celOverPods(volumes+`.filter(v, `+celIsKeySecret(`v.?secret.?secretName`)+` || v.?projected.?sources.orValue([]).exists(s, `+celIsKeySecret(`s.?secret.?name`)+`)).map(v, 'volume ' + v.name).join(', ')`),
+			celOverPods(`p.?spec.?imagePullSecrets.orValue([]).filter(s, `+celIsKeySecret(`s.?name`)+`).map(s, 'image pull secret ' + s.name).join(', ')`))),
 	}
 }
 
-// covers is true for a path that is a folder of the platform, is in one or has one in it, and for one that is written in a way that hides
+// celCoversPlatformFolder is true for a path that is a folder of the platform, is in one or has one in it, and for one that is written in a way that hides
 // where it leads.
-func covers(path string) string {
+func celCoversPlatformFolder(path string) string {
 	return `!` + path + `.startsWith('/') || ` + path + `.matches('//|/[.][.]?(/|$)') ||
   [` + path + `.endsWith('/') ? ` + path + ` : ` + path + ` + '/'].exists(q, variables.platformFolders.exists(f, f.startsWith(q) || q.startsWith(f)))`
 }
 
 func volumeValidations() []object.Node {
 	return []object.Node{
-		validation("variables.volumes == ''",
+		celValidation("variables.volumes == ''",
 			"spec.runtimePatches adds volumes of a kind that is not allowed",
 			"spec.runtimePatches adds volume `{variables.volumes}` of a kind that reaches past the namespace; allowed are configMap, downwardAPI, emptyDir, image, persistentVolumeClaim, projected (of configMap, downwardAPI and secret) and secret: use one of these"),
-		validation("variables.replaced == ''",
+		celValidation("variables.replaced == ''",
 			"spec.runtimePatches uses volumes of the platform",
 			"spec.runtimePatches uses volume `{variables.replaced}`, which is the platform's ("+strings.Join(platformVolumes, ", ")+"): give the volume another name, or remove the mount"),
-		validation("variables.covered == ''",
+		celValidation("variables.covered == ''",
 			"spec.runtimePatches mounts over folders of the platform",
 			"spec.runtimePatches mounts a volume at `{variables.covered}`; the platform has "+
 				strings.Join([]string{mpi.AgentDir, mpi.SSHAuthMountPath, mpi.StateDir, mpi.HostfileDir, mpi.HostsPath}, ", ")+
 				", /proc and /sys, and nothing may be mounted there, above or below; a path begins with a slash and has no `//`, `.` or `..`: choose another folder"),
-		validation("variables.keys == ''",
+		celValidation("variables.keys == ''",
 			"the TrainJob reads the key of a job",
 			"{variables.keys} reads the key of a job (Secret *"+mpi.SSHAuthSecretName("")+"), with which all its nodes can be commanded; the agent gets the key of its own job by itself: remove it"),
 	}

@@ -11,10 +11,10 @@ var workloadPriorityRule = origin.Rule("workload priority class", "which of the 
 func (b *builder) workloadPriorityClass(c *plan.Cluster, p *plan.Priority) {
 	description := object.Node{}
 	if p.Description.V != "" {
-		description = text("description", &p.Description)
+		description = planText("description", &p.Description)
 	}
 	b.add(workloadPriorityRule, kueueAPI(c), "WorkloadPriorityClass",
 		description,
-		platformMeta(text("", &p.Name)),
+		platformMeta(planText("", &p.Name)),
 		object.Number("value", int64(p.Level.V), &p.Level.Origin))
 }

@@ -41,12 +41,12 @@ const (
 
 // Map returns a map of children, which it sorts and owns.
 func Map(key string, children ...Node) Node {
-	return Node{Key: key, Kind: MapNode, Children: sorted(present(children))}
+	return Node{Key: key, Kind: MapNode, Children: sortByKey(dropNothingNodes(children))}
 }
 
 // List returns a list of items, which it owns.
 func List(key string, items ...Node) Node {
-	return Node{Key: key, Kind: ListNode, Children: present(items)}
+	return Node{Key: key, Kind: ListNode, Children: dropNothingNodes(items)}
 }
 
 // Text returns a string.
@@ -113,7 +113,7 @@ func (n *Node) Put(entry Node) {
 		*present = entry
 		return
 	}
-	n.Children = sorted(append(n.Children, entry))
+	n.Children = sortByKey(append(n.Children, entry))
 }
 
 // At returns the value at a path of keys, or nil. The node may be nil; an empty path leads to the node itself.
@@ -171,9 +171,9 @@ func (n *Node) Segment(i int) string {
 	return strconv.Itoa(i)
 }
 
-// Spell writes a path of keys as people write and read it: `spec.hard["requests.cpu"]`. A key is in brackets and quotes where it would be
+// SpellPath writes a path of keys as people write and read it: `spec.hard["requests.cpu"]`. A key is in brackets and quotes where it would be
 // taken for several otherwise, or would be torn apart in a sentence: where it is empty, or holds a dot, a bracket, a quote or a space.
-func Spell(path []string) string {
+func SpellPath(path []string) string {
 	var b strings.Builder
 	for i, key := range path {
 		switch {
@@ -190,10 +190,10 @@ func Spell(path []string) string {
 
 // Leaves calls visit for every leaf with its path and its origin, which is that of the nearest container where it has none.
 func (n *Node) Leaves(rule *origin.Origin, visit func(path []string, leaf *Node, from *origin.Origin)) {
-	n.leaves(nil, rule, visit)
+	n.visitLeaves(nil, rule, visit)
 }
 
-func (n *Node) leaves(path []string, from *origin.Origin, visit func([]string, *Node, *origin.Origin)) {
+func (n *Node) visitLeaves(path []string, from *origin.Origin, visit func([]string, *Node, *origin.Origin)) {
 	if n.From != nil {
 		from = n.From
 	}
@@ -202,7 +202,7 @@ func (n *Node) leaves(path []string, from *origin.Origin, visit func([]string, *
 		return
 	}
 	for i := range n.Children {
-		n.Children[i].leaves(append(path, n.Segment(i)), from, visit)
+		n.Children[i].visitLeaves(append(path, n.Segment(i)), from, visit)
 	}
 }
 
@@ -239,7 +239,7 @@ func FromValue(key string, value any, from *origin.Origin) Node {
 		for name, child := range value {
 			children = append(children, FromValue(name, child, nil))
 		}
-		return Node{Key: key, Kind: MapNode, Children: sorted(children), From: from}
+		return Node{Key: key, Kind: MapNode, Children: sortByKey(children), From: from}
 	case []any:
 		items := make([]Node, len(value))
 		for i, item := range value {
@@ -256,8 +256,8 @@ func FromValue(key string, value any, from *origin.Origin) Node {
 	return Node{Key: key, Kind: NumberNode, Text: fmt.Sprint(value), From: from}
 }
 
-// present drops what is nothing, in place.
-func present(nodes []Node) []Node {
+// dropNothingNodes drops what is nothing, in place.
+func dropNothingNodes(nodes []Node) []Node {
 	for i := range nodes {
 		if nodes[i].Kind == Nothing {
 			return slices.DeleteFunc(nodes, func(n Node) bool { return n.Kind == Nothing })
@@ -266,8 +266,8 @@ func present(nodes []Node) []Node {
 	return nodes
 }
 
-// sorted sorts children by key, in place. Most are in order already.
-func sorted(nodes []Node) []Node {
+// sortByKey sorts children by key, in place. Most are in order already.
+func sortByKey(nodes []Node) []Node {
 	for i := 1; i < len(nodes); i++ {
 		if nodes[i-1].Key > nodes[i].Key {
 			slices.SortFunc(nodes, func(a, b Node) int { return strings.Compare(a.Key, b.Key) })

@@ -20,7 +20,7 @@ type Object struct {
 	// Rule is the origin of what has none of its own: the rule that makes such objects.
 	Rule *origin.Origin
 	// Patched is what patches changed since the object was made.
-	Patched Patched
+	Patched PatchTrace
 }
 
 // Place says where objects are written, and the spec that they come from.

@@ -94,7 +94,7 @@ func TestSpell(t *testing.T) {
 		`spec["two words"]["a[0]"]["it's"]`: {"spec", "two words", "a[0]", "it's"},
 		`metadata.labels.team/name`:         {"metadata", "labels", "team/name"},
 	} {
-		if got := Spell(path); got != want {
+		if got := SpellPath(path); got != want {
 			t.Errorf("got `%s`, want `%s`", got, want)
 		}
 	}
@@ -222,7 +222,7 @@ func TestTypedAsJSON(t *testing.T) {
 		}
 		delete(content, "status")
 		want := FromValue("", content, nil)
-		want.prune()
+		want.pruneNoise()
 		got, err := FromTyped(typed, nil)
 		if err != nil {
 			t.Fatal(err)

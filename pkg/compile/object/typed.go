@@ -40,9 +40,9 @@ func typedNode(key string, v reflect.Value) (Node, error) {
 	case !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil():
 		return Node{Key: key, Kind: NullNode}, nil
 	case encodesItself(v.Type()):
-		return encoded(key, v.Interface())
+		return nodeFromJSON(key, v.Interface())
 	case v.CanAddr() && encodesItself(reflect.PointerTo(v.Type())):
-		return encoded(key, v.Addr().Interface())
+		return nodeFromJSON(key, v.Addr().Interface())
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -62,11 +62,11 @@ func typedNode(key string, v reflect.Value) (Node, error) {
 			return typedList(key, v)
 		}
 	}
-	return encoded(key, v.Interface())
+	return nodeFromJSON(key, v.Interface())
 }
 
-// encoded asks encoding/json.
-func encoded(key string, value any) (Node, error) {
+// nodeFromJSON asks encoding/json.
+func nodeFromJSON(key string, value any) (Node, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return Node{}, err
@@ -78,14 +78,14 @@ func encoded(key string, value any) (Node, error) {
 		return Node{}, err
 	}
 	node := FromValue(key, content, nil)
-	node.prune()
+	node.pruneNoise()
 	return node, nil
 }
 
-// prune drops noise at all depths.
-func (n *Node) prune() {
+// pruneNoise drops noise at all depths.
+func (n *Node) pruneNoise() {
 	for i := range n.Children {
-		n.Children[i].prune()
+		n.Children[i].pruneNoise()
 	}
 	if n.Kind == MapNode {
 		n.Children = slices.DeleteFunc(n.Children, func(child Node) bool { return isNoise(&child) })
@@ -98,14 +98,14 @@ func typedStruct(key string, v reflect.Value) (Node, error) {
 	for i := range fields {
 		f := &fields[i]
 		value := v.FieldByIndex(f.index)
-		if f.omitEmpty && isEmpty(value) || f.omitZero && value.IsZero() {
+		if f.omitEmpty && isEmptyValue(value) || f.omitZero && value.IsZero() {
 			continue
 		}
 		if err := node.addTyped(f.name, value); err != nil {
 			return Node{}, err
 		}
 	}
-	sorted(node.Children)
+	sortByKey(node.Children)
 	return node, nil
 }
 
@@ -114,7 +114,7 @@ func typedMap(key string, v reflect.Value) (Node, error) {
 		return Node{Key: key, Kind: NullNode}, nil
 	}
 	if v.Type().Key().Kind() != reflect.String {
-		return encoded(key, v.Interface())
+		return nodeFromJSON(key, v.Interface())
 	}
 	node := Node{Key: key, Kind: MapNode, Children: make([]Node, 0, v.Len())}
 	for entries := v.MapRange(); entries.Next(); {
@@ -122,7 +122,7 @@ func typedMap(key string, v reflect.Value) (Node, error) {
 			return Node{}, err
 		}
 	}
-	sorted(node.Children)
+	sortByKey(node.Children)
 	return node, nil
 }
 
@@ -155,8 +155,8 @@ func isNoise(n *Node) bool {
 
 func isEmptyMap(n *Node) bool { return n.Kind == MapNode && len(n.Children) == 0 }
 
-// isEmpty says what encoding/json means by `omitempty`.
-func isEmpty(v reflect.Value) bool {
+// isEmptyValue says what encoding/json means by `omitempty`.
+func isEmptyValue(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice, reflect.String, reflect.Array:
 		return v.Len() == 0
@@ -180,8 +180,8 @@ func encodesItself(t reflect.Type) bool {
 	return encodes
 }
 
-// field is a field of a struct, or of one that is embedded in it.
-type field struct {
+// structField is a field of a struct, or of one that is embedded in it.
+type structField struct {
 	name                string
 	index               []int
 	omitEmpty, omitZero bool
@@ -190,11 +190,11 @@ type field struct {
 // structs are the fields of types that were asked for.
 var structs sync.Map
 
-func fieldsOf(t reflect.Type) []field {
+func fieldsOf(t reflect.Type) []structField {
 	if known, found := structs.Load(t); found {
-		return known.([]field)
+		return known.([]structField)
 	}
-	var fields []field
+	var fields []structField
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag := f.Tag.Get("json")
@@ -211,7 +211,7 @@ func fieldsOf(t reflect.Type) []field {
 				name = f.Name
 			}
 			options = "," + options + ","
-			fields = append(fields, field{name: name, index: []int{i}, omitEmpty: strings.Contains(options, ",omitempty,"), omitZero: strings.Contains(options, ",omitzero,")})
+			fields = append(fields, structField{name: name, index: []int{i}, omitEmpty: strings.Contains(options, ",omitempty,"), omitZero: strings.Contains(options, ",omitzero,")})
 		}
 	}
 	structs.Store(t, fields)
@@ -220,19 +220,19 @@ func fieldsOf(t reflect.Type) []field {
 
 // Table says where the values of a typed object come from. The zero Table is empty and ready.
 type Table struct {
-	root entry
+	root tableEntry
 }
 
-// entry is what a Table knows about one path, whose last segment is its name.
-type entry struct {
+// tableEntry is what a Table knows about one path, whose last segment is its name.
+type tableEntry struct {
 	name string
 	from *origin.Origin
 	// next are few, so that a list is faster than a map.
-	next []*entry
+	next []*tableEntry
 }
 
-// below returns the entry for a path that is one segment longer, or nil.
-func (e *entry) below(segment string) *entry {
+// entryBelow returns the entry for a path that is one segment longer, or nil.
+func (e *tableEntry) entryBelow(segment string) *tableEntry {
 	for _, next := range e.next {
 		if next.name == segment {
 			return next
@@ -246,9 +246,9 @@ func (e *entry) below(segment string) *entry {
 func (t *Table) Set(from *origin.Origin, path ...string) {
 	e := &t.root
 	for _, segment := range path {
-		next := e.below(segment)
+		next := e.entryBelow(segment)
 		if next == nil {
-			next = &entry{name: segment}
+			next = &tableEntry{name: segment}
 			e.next = append(e.next, next)
 		}
 		e = next
@@ -256,10 +256,10 @@ func (t *Table) Set(from *origin.Origin, path ...string) {
 	e.from = from
 }
 
-func (t *Table) apply(root *Node) { root.from([]*entry{&t.root}) }
+func (t *Table) apply(root *Node) { root.setOrigins([]*tableEntry{&t.root}) }
 
-// from gives a node the origin of the entries for its path, the most exact first.
-func (n *Node) from(entries []*entry) {
+// setOrigins gives a node the origin of the entries for its path, the most exact first.
+func (n *Node) setOrigins(entries []*tableEntry) {
 	for _, e := range entries {
 		if e.from != nil {
 			n.From = e.from
@@ -268,17 +268,17 @@ func (n *Node) from(entries []*entry) {
 	}
 	for i := range n.Children {
 		if below := entriesBelow(entries, n.Segment(i)); len(below) > 0 {
-			n.Children[i].from(below)
+			n.Children[i].setOrigins(below)
 		}
 	}
 }
 
 // entriesBelow returns the entries for a path that is one segment longer.
-func entriesBelow(entries []*entry, segment string) []*entry {
-	var below []*entry
+func entriesBelow(entries []*tableEntry, segment string) []*tableEntry {
+	var below []*tableEntry
 	for _, name := range [...]string{segment, "*"} {
 		for _, e := range entries {
-			if next := e.below(name); next != nil {
+			if next := e.entryBelow(name); next != nil {
 				below = append(below, next)
 			}
 		}

@@ -66,8 +66,8 @@ func (o *Origin) Known() bool {
 	return !o.At.IsZero()
 }
 
-// Over returns the origin with a value that it overrides. What that one had overridden comes after it.
-func (o Origin) Over(value string, from *Origin) Origin {
+// Overriding returns the origin with a value that it overrides. What that one had overridden comes after it.
+func (o Origin) Overriding(value string, from *Origin) Origin {
 	o.Lost = append([]Lost{{Value: value, Origin: from}}, from.Lost...)
 	return o
 }

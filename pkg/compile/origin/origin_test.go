@@ -31,8 +31,8 @@ func TestKnown(t *testing.T) {
 // TestOver: what a value overrides is told from the nearest to the farthest, and what was there stays as it was.
 func TestOver(t *testing.T) {
 	first := origin.Origin{Why: "first"}
-	second := origin.Origin{Why: "second"}.Over("1", &first)
-	third := origin.Origin{Why: "third"}.Over("2", &second)
+	second := origin.Origin{Why: "second"}.Overriding("1", &first)
+	third := origin.Origin{Why: "third"}.Overriding("2", &second)
 	if len(third.Lost) != 2 || third.Lost[0].Value != "2" || third.Lost[0].Origin.Why != "second" || third.Lost[1].Value != "1" || third.Lost[1].Origin.Why != "first" {
 		t.Errorf("%+v", third.Lost)
 	}

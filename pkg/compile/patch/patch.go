@@ -28,8 +28,8 @@ type Components struct {
 	defaults map[string]source.Span
 }
 
-// Render renders the components of clusters, and reports those that cannot be.
-func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list *diag.List) Components {
+// RenderComponents renders the components of clusters, and reports those that cannot be.
+func RenderComponents(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list *diag.List) Components {
 	c := Components{rendered: map[string][]object.Node{}, defaults: map[string]source.Span{}}
 	var readings []chartReader
 	var charts []chart.Chart
@@ -42,9 +42,9 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 				continue
 			}
 			c.rendered[key] = nil
-			if r.content = r.files(); len(r.content) > 0 {
-				readings, charts = append(readings, r), append(charts, r.chart(r.content, p.Version.V))
-				c.defaults[r.component.Chart.V] = source.WholeFile(r.file("values.yaml"))
+			if r.content = r.readFiles(); len(r.content) > 0 {
+				readings, charts = append(readings, r), append(charts, r.renderInput(r.content, p.Version.V))
+				c.defaults[r.component.Chart.V] = source.WholeFile(r.chartFile("values.yaml"))
 			}
 		}
 	}
@@ -55,9 +55,9 @@ func Render(root fs.FS, renderer chart.Renderer, clusters []*plan.Cluster, list 
 		renderer = noRenderer{}
 	}
 	for i, rendered := range renderer.Render(charts) {
-		c.rendered[cacheKey(readings[i].component, charts[i].Kubernetes)] = readings[i].objects(rendered)
+		c.rendered[cacheKey(readings[i].component, charts[i].Kubernetes)] = readings[i].readObjects(rendered)
 		if rendered.Failed == "" {
-			readings[i].unreadValues()
+			readings[i].warnUnreadValues()
 		}
 	}
 	return c

@@ -42,30 +42,30 @@ type chartReader struct {
 	told map[string]*diag.Diagnostic
 }
 
-// chart returns what the renderer must know.
-func (r chartReader) chart(files []chart.File, version string) chart.Chart {
+// renderInput returns what the renderer must know.
+func (r chartReader) renderInput(files []chart.File, version string) chart.Chart {
 	return chart.Chart{
 		Files: files, Release: r.component.Release.V, Namespace: r.component.Namespace.V, Kubernetes: version, Values: r.component.Values,
 	}
 }
 
-// files returns the files of the chart, or nothing after a mistake.
-func (r chartReader) files() []chart.File {
+// readFiles returns the files of the chart, or nothing after a mistake.
+func (r chartReader) readFiles() []chart.File {
 	_, missing := fs.Stat(r.root, r.component.Chart.V)
-	files, err := r.walk()
+	files, err := r.walkFiles()
 	if errors.Is(missing, fs.ErrNotExist) || err == nil && len(files) == 0 {
-		r.notFound()
+		r.reportNotFound()
 		return nil
 	}
 	if err != nil {
-		r.fail(err.Error())
+		r.reportHelmError(err.Error())
 		return nil
 	}
 	return files
 }
 
-// walk reads the chart, within limits. Hidden files are left out, as they are not a part of one.
-func (r chartReader) walk() ([]chart.File, error) {
+// walkFiles reads the chart, within limits. Hidden files are left out, as they are not a part of one.
+func (r chartReader) walkFiles() ([]chart.File, error) {
 	var files []chart.File
 	folder, left := r.component.Chart.V, int64(maxChart)
 	err := fs.WalkDir(r.root, folder, func(name string, entry fs.DirEntry, err error) error {
@@ -87,27 +87,27 @@ func (r chartReader) walk() ([]chart.File, error) {
 	return files, err
 }
 
-// objects returns the objects of what was rendered, or reports why there are none.
-func (r chartReader) objects(rendered chart.Rendered) []object.Node {
+// readObjects returns the objects of what was rendered, or reports why there are none.
+func (r chartReader) readObjects(rendered chart.Rendered) []object.Node {
 	switch {
 	case rendered.Failed != "":
-		r.fail(rendered.Failed)
+		r.reportHelmError(rendered.Failed)
 	case rendered.Impure != nil:
-		r.impure(*rendered.Impure)
+		r.reportImpureCall(*rendered.Impure)
 	case rendered.Unstable != "":
 		_, template, _ := strings.Cut(rendered.Unstable, "/")
-		r.inChart(diag.ChartNotReproducible, source.WholeFile(r.file(template)), "the template `"+rendered.Unstable+"` gives another result when it is rendered again",
+		r.reportInChart(diag.ChartNotReproducible, source.WholeFile(r.chartFile(template)), "the template `"+rendered.Unstable+"` gives another result when it is rendered again",
 			"sort what has no order, for example `keys .Values.labels | sortAlpha`")
 	}
 	var roots []object.Node
 	for _, document := range rendered.Documents {
-		roots = append(roots, r.parse(document)...)
+		roots = append(roots, r.parseDocuments(document)...)
 	}
 	return roots
 }
 
-// parse splits rendered text into objects.
-func (r chartReader) parse(rendered chart.Document) []object.Node {
+// parseDocuments splits rendered text into objects.
+func (r chartReader) parseDocuments(rendered chart.Document) []object.Node {
 	var roots []object.Node
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(rendered.Text)))
 	for {
@@ -116,20 +116,20 @@ func (r chartReader) parse(rendered chart.Document) []object.Node {
 			return roots
 		}
 		if err != nil {
-			r.fail(fmt.Sprintf("split %s: %v", rendered.Name, err))
+			r.reportHelmError(fmt.Sprintf("split %s: %v", rendered.Name, err))
 			return roots
 		}
-		if root := r.object(rendered.Name, document); root.Kind != object.Nothing {
+		if root := r.parseObject(rendered.Name, document); root.Kind != object.Nothing {
 			roots = append(roots, root)
 		}
 	}
 }
 
-// object returns one document as an object in the release's namespace, or nothing.
-func (r chartReader) object(name string, document []byte) object.Node {
+// parseObject returns one document as an object in the release's namespace, or nothing.
+func (r chartReader) parseObject(name string, document []byte) object.Node {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		r.notYAML(name, document, err)
+		r.reportNotYAML(name, document, err)
 		return object.Node{}
 	}
 	if string(data) == "null" {
@@ -139,43 +139,43 @@ func (r chartReader) object(name string, document []byte) object.Node {
 	decoder.UseNumber()
 	var content map[string]any
 	if err := decoder.Decode(&content); err != nil {
-		r.badOutput(name, "a document is not a mapping")
+		r.reportOutputf(name, "a document is not a mapping")
 		return object.Node{}
 	}
-	root := object.FromValue("", content, r.from(name, ""))
+	root := object.FromValue("", content, r.originOfFile(name, ""))
 	id := root.ID()
 	if id.Kind == "" || id.Name == "" {
-		r.badOutput(name, "a document has no kind or no metadata.name")
+		r.reportOutputf(name, "a document has no kind or no metadata.name")
 		return object.Node{}
 	}
-	return r.place(name, root, id)
+	return r.asInstalled(name, root, id)
 }
 
-// from is the origin of what a file of the chart renders to. Helm names files with the chart's name in front, we with its folder.
-func (r chartReader) from(name, why string) *origin.Origin {
+// originOfFile is the origin of what a file of the chart renders to. Helm names files with the chart's name in front, we with its folder.
+func (r chartReader) originOfFile(name, why string) *origin.Origin {
 	_, inChart, _ := strings.Cut(name, "/")
-	file := r.file(inChart)
+	file := r.chartFile(inChart)
 	if why == "" {
 		why = "rendered from the chart for the release `" + r.component.Release.V + "`" + clusterValuesText(r.component)
 	}
 	return &origin.Origin{Kind: origin.Rendered, At: source.WholeFile(file), Why: why}
 }
 
-func (r chartReader) badOutput(name, format string, args ...any) {
+func (r chartReader) reportOutputf(name, format string, args ...any) {
 	_, template, _ := strings.Cut(name, "/")
-	r.output(name, source.WholeFile(r.file(template)), fmt.Sprintf(format, args...))
+	r.reportOutput(name, source.WholeFile(r.chartFile(template)), fmt.Sprintf(format, args...))
 }
 
-// place drops hooks and sets the namespace that an installation would use.
-func (r chartReader) place(name string, root object.Node, id object.ID) object.Node {
+// asInstalled drops hooks and sets the namespace that an installation would use.
+func (r chartReader) asInstalled(name string, root object.Node, id object.ID) object.Node {
 	if hook := root.At("metadata", "annotations", hookAnnotation); hook != nil {
 		if hook.Text != "test" {
 			r.list.Warnf(diag.ChartHook, r.component.Chart.At, "the chart `%s` has a hook, %s, which is left out", r.component.Chart.V, id)
 		}
 		return object.Node{}
 	}
-	if id.Namespace == "" && !object.ClusterScoped(id.Kind) {
-		namespace := object.Text("namespace", r.component.Namespace.V, r.from(name, "the namespace of the release, because the chart names none"))
+	if id.Namespace == "" && !object.IsClusterScoped(id.Kind) {
+		namespace := object.Text("namespace", r.component.Namespace.V, r.originOfFile(name, "the namespace of the release, because the chart names none"))
 		root.Get("metadata").Put(namespace)
 	}
 	return root

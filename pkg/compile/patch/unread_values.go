@@ -11,9 +11,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 )
 
-// unreadValues warns of values of a component that its chart does not read. It never blames a value that is read: a key counts as read where it
+// warnUnreadValues warns of values of a component that its chart does not read. It never blames a value that is read: a key counts as read where it
 // is a word anywhere in the chart's templates, and so does all below a key that a template takes as a whole.
-func (r chartReader) unreadValues() {
+func (r chartReader) warnUnreadValues() {
 	if len(r.component.Places) == 0 {
 		return
 	}
@@ -34,7 +34,7 @@ func (r chartReader) unreadValues() {
 			continue
 		}
 		unread[pointer] = true
-		report := r.list.Warnf(diag.ValueNotRead, at, "no template of the chart `%s` reads `%s`", r.component.Chart.V, strings.Join(keys, ".")).Suggest(key, keysIn(text))
+		report := r.list.Warnf(diag.ValueNotRead, at, "no template of the chart `%s` reads `%s`", r.component.Chart.V, strings.Join(keys, ".")).Suggest(key, templateKeys(text))
 		if len(report.Help) == 0 {
 			report.Helpf("write a key of the chart's `values.yaml`, or remove it")
 		}
@@ -69,7 +69,7 @@ func takenWhole(text string, above []string) bool {
 				return false
 			}
 			rest = after
-			if rest == "" || rest[0] != '.' && !wordLetter(rest[0]) {
+			if rest == "" || rest[0] != '.' && !isWordLetter(rest[0]) {
 				return true
 			}
 		}
@@ -83,22 +83,22 @@ func hasWord(text, key string) bool {
 		if !found {
 			return false
 		}
-		begins := before == "" || !wordLetter(before[len(before)-1])
-		if begins && (after == "" || !wordLetter(after[0])) {
+		begins := before == "" || !isWordLetter(before[len(before)-1])
+		if begins && (after == "" || !isWordLetter(after[0])) {
 			return true
 		}
 		rest = rest[len(before)+1:]
 	}
 }
 
-func wordLetter(c byte) bool {
+func isWordLetter(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 var keyInTemplate = regexp.MustCompile(`\.([a-z]\w*)`)
 
-// keysIn are the keys that templates read.
-func keysIn(text string) []string {
+// templateKeys are the keys that templates read.
+func templateKeys(text string) []string {
 	var keys []string
 	for _, m := range keyInTemplate.FindAllStringSubmatch(text, -1) {
 		keys = append(keys, m[1])

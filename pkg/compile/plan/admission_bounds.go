@@ -78,7 +78,7 @@ func (t *Tenant) MaxCPULimit(c *Cluster) Value[*resource.Quantity] {
 	}
 	for r := range t.RuntimesToCheck() {
 		if limit := r.CPULimit(); limit.V.Cmp(*most.V) > 0 {
-			most = Value[*resource.Quantity]{V: &limit.V, Origin: limit.Over(most.V.String(), &most.Origin)}
+			most = Value[*resource.Quantity]{V: &limit.V, Origin: limit.Overriding(most.V.String(), &most.Origin)}
 		}
 	}
 	return most

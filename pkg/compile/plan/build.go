@@ -74,23 +74,23 @@ func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster stri
 				clusters[i] = &Cluster{Name: writtenValue(d.Document, &d.Spec.Metadata.Name)}
 				return
 			}
-			clusters[i] = p.cluster(d)
+			clusters[i] = p.planCluster(d)
 		})
 	}
 	all.Wait()
 	return clusters
 }
 
-func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
+func (p planner) planCluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	spec := &d.Spec.Spec
 	c := &Cluster{
 		Name:                writtenValue(d.Document, &d.Spec.Metadata.Name),
 		OpenShift:           spec.Platform == v1alpha1.OpenShift,
 		Version:             writtenValue(d.Document, &spec.Version),
-		Minor:               minor(spec.Version),
+		Minor:               minorVersion(spec.Version),
 		Bundled:             derivedValue(d.Document, &spec.Executor, spec.Executor == v1alpha1.Bundled, "our own controller executes TrainJobs"),
 		RequireDigests:      spec.RequireDigests,
-		User:                user(d.Document, spec),
+		User:                podUser(d.Document, spec),
 		DNS:                 dns(d.Document, spec),
 		ControllerNamespace: orDefault(d.Document, &spec.Controller.Namespace, "the namespace of the platform's own pods"),
 		Partial:             p.Profiles.Incomplete() || p.Runtimes.Incomplete() || p.Tenants.Incomplete(),
@@ -99,13 +99,13 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	if spec.Agent.ImageVolumes != nil {
 		c.ImageVolumes.V = *spec.Agent.ImageVolumes
 	}
-	c.platform(d)
+	c.addPlatform(d)
 	c.Components = c.components(d.Document, spec)
-	c.AgentImage = c.Images.resolve(writtenValue(d.Document, &spec.Agent.Image))
-	known := profiles(p.Bundle)
+	c.AgentImage = c.Images.pulledImageOf(writtenValue(d.Document, &spec.Agent.Image))
+	known := planProfiles(p.Bundle)
 	c.Capacity = capacity(d.Document, spec, known)
 	c.Queueing = queueing(d.Document, spec.Queueing, known)
-	c.Catalog = runtimes(p.Bundle, c, known)
+	c.Catalog = planRuntimes(p.Bundle, c, known)
 	for _, r := range c.Catalog {
 		if !r.Retired && hasProfile(spec.Capacity, r.Profile.Name) {
 			c.Runtimes = append(c.Runtimes, r)
@@ -113,21 +113,21 @@ func (p planner) cluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	}
 	c.Accelerators = accelerators(p.Bundle, spec.Capacity)
 	c.setQueueUnits()
-	c.Tenants = p.tenants(c)
+	c.Tenants = p.planTenants(c)
 	return c
 }
 
-// platform adds what tenants and runtimes refer to.
-func (c *Cluster) platform(d *resolve.Definition[v1alpha1.Cluster]) {
+// addPlatform adds what tenants and runtimes refer to.
+func (c *Cluster) addPlatform(d *resolve.Definition[v1alpha1.Cluster]) {
 	spec := &d.Spec.Spec
 	for i := range spec.Schedulers {
 		c.Schedulers = append(c.Schedulers, derivedValue(d.Document, &spec.Schedulers[i], string(spec.Schedulers[i]), ""))
 	}
 	c.Priorities = priorities(d.Document, spec.Priorities)
-	c.StorageClasses = names(d.Document, spec.StorageClasses)
+	c.StorageClasses = sortedNames(d.Document, spec.StorageClasses)
 	c.Images = images(d.Document, &spec.Images)
-	c.Ranges = ranges(d.Document, spec)
-	c.Reserved = names(d.Document, spec.ReservedNamespaces)
+	c.Ranges = clusterRanges(d.Document, spec)
+	c.Reserved = sortedNames(d.Document, spec.ReservedNamespaces)
 	c.Encryption = orDefault(d.Document, &spec.Network.Encryption, "most networks carry traffic as it is")
 	c.Logs = writtenValue(d.Document, &spec.Logs)
 	c.Monitoring = monitoring(d.Document, spec.Monitoring)
@@ -139,14 +139,14 @@ func hasProfile(capacity []v1alpha1.Capacity, profile string) bool {
 	return len(capacity) == 0 || slices.ContainsFunc(capacity, func(c v1alpha1.Capacity) bool { return c.Profile == profile })
 }
 
-// minor returns the second number of a version whose form was checked.
-func minor(version string) int {
+// minorVersion returns the second number of a version whose form was checked.
+func minorVersion(version string) int {
 	_, text, _ := strings.Cut(version, ".")
 	n, _ := strconv.Atoi(text)
 	return n
 }
 
-func user(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*User] {
+func podUser(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*User] {
 	result := Value[*User]{Origin: origin.Origin{At: d.Key(&spec.PodUser)}}
 	switch {
 	case spec.PodUser != nil:
@@ -163,12 +163,12 @@ func user(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[*User] {
 	return result
 }
 
-// ranges are the addresses of pods and Services. OpenShift's installer has defaults that hardly anybody changes
+// clusterRanges are the addresses of pods and Services. OpenShift's installer has defaults that hardly anybody changes
 // (https://docs.redhat.com/en/documentation/openshift_container_platform/4.20/html/installing_on_bare_metal/installation-config-parameters-bare-metal);
 // Kubernetes has none: they are those of its network plugin.
-func ranges(d *decode.Document, spec *v1alpha1.ClusterSpec) []Value[string] {
+func clusterRanges(d *decode.Document, spec *v1alpha1.ClusterSpec) []Value[string] {
 	if spec.Platform != v1alpha1.OpenShift || len(spec.Network.Ranges) > 0 {
-		return names(d, spec.Network.Ranges)
+		return sortedNames(d, spec.Network.Ranges)
 	}
 	usual := origin.Origin{At: d.Key(&spec.Network.Ranges), Kind: origin.Default, Why: "what OpenShift's installer gives pods and Services"}
 	return []Value[string]{{V: "10.128.0.0/14", Origin: usual}, {V: "172.30.0.0/16", Origin: usual}}
@@ -190,7 +190,7 @@ func dns(d *decode.Document, spec *v1alpha1.ClusterSpec) DNS {
 	if own := spec.Network.DNS; own != nil {
 		return DNS{
 			Namespace: writtenValue(d, &own.Namespace),
-			PodLabels: entries(d, &own.PodLabels),
+			PodLabels: namedEntries(d, &own.PodLabels),
 			Port:      orDefault(d, &own.Port, "the port of DNS"),
 		}
 	}

@@ -57,7 +57,7 @@ func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []C
 			ValuesAt:  d.Key(&own.Values),
 			Places:    d.Entries(&own.Values),
 		}
-		component.Sources = append(d.Below(&own.Values), d.Key(&own.Values), component.Chart.At, component.Release.At, component.Namespace.At)
+		component.Sources = append(d.SpansBelow(&own.Values), d.Key(&own.Values), component.Chart.At, component.Release.At, component.Namespace.At)
 		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))
 		component.Namespace.V = cmp.Or(component.Namespace.V, spec.Controller.Namespace)
 		if path.Base(own.Chart) == mpi.ControllerName {

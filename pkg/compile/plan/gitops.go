@@ -61,26 +61,26 @@ func gitOps(d *decode.Document, spec *v1alpha1.ClusterSpec) *GitOps {
 		Secret:     writtenValue(d, &own.Secret),
 		Revision:   orDefault(d, &own.Revision, "the branch that holds what was merged"),
 		Path:       orDefault(d, &own.Path, "where `runtime-compiler build` writes when nothing else is chosen"),
-		Interval:   derivedValue(d, &own.Interval, duration(own.Interval), "a change arrives within minutes, and the repository is not asked all the time"),
+		Interval:   derivedValue(d, &own.Interval, parseDuration(own.Interval), "a change arrives within minutes, and the repository is not asked all the time"),
 		Prune:      boolOrDefault(d, &own.Prune, true, "what git no longer has is no longer wanted"),
 	}
-	g.version(d, own)
+	g.setVersion(d, own)
 	if g.Namespace.V == "" {
 		g.Namespace.V = engineNamespace(spec)
 	}
 	return g
 }
 
-func (g *GitOps) version(d *decode.Document, own *v1alpha1.GitOps) {
+func (g *GitOps) setVersion(d *decode.Document, own *v1alpha1.GitOps) {
 	g.Version = orDefault(d, &own.Version, "the oldest version that is supported")
 	if g.Version.V == "" {
-		g.Version.V = g.Oldest()
+		g.Version.V = g.OldestVersion()
 	}
 	g.Refreshes = derivedValue(d, &own.Version, !g.Flux.V && !EarlierVersion(g.Version.V, refreshes), "Argo CD has `retry.refresh` from "+refreshes+" on")
 }
 
-// Oldest is the oldest version of the engine for which we compile.
-func (g *GitOps) Oldest() string {
+// OldestVersion is the oldest version of the engine for which we compile.
+func (g *GitOps) OldestVersion() string {
 	if g.Flux.V {
 		return OldestFlux
 	}

@@ -48,8 +48,8 @@ func (i *Images) Mirror(reference string) *Mirror {
 	return &i.Mirrors[at]
 }
 
-// resolve returns the reference that the cluster pulls for one of a spec.
-func (i *Images) resolve(spec Value[string]) Image {
+// pulledImageOf returns the reference that the cluster pulls for one of a spec.
+func (i *Images) pulledImageOf(spec Value[string]) Image {
 	image := Image{Value: spec, Spec: spec}
 	if pin := i.Digest(spec.V); pin != nil {
 		image.Value = pulledImage(spec.V+"@"+pin.V, "the cluster pins the image to a digest", &pin.Origin, spec)
@@ -62,11 +62,11 @@ func (i *Images) resolve(spec Value[string]) Image {
 
 func pulledImage(reference, why string, by *origin.Origin, instead Value[string]) Value[string] {
 	from := origin.Origin{At: by.At, Kind: origin.Derived, Why: why}
-	return Value[string]{V: reference, Origin: from.Over(instead.V, &instead.Origin)}
+	return Value[string]{V: reference, Origin: from.Overriding(instead.V, &instead.Origin)}
 }
 
 func images(d *decode.Document, spec *v1alpha1.ImageSources) Images {
-	result := Images{Digests: entries(d, &spec.Digests)}
+	result := Images{Digests: namedEntries(d, &spec.Digests)}
 	for i := range spec.Mirrors {
 		result.Mirrors = append(result.Mirrors, Mirror{From: writtenValue(d, &spec.Mirrors[i].From), To: writtenValue(d, &spec.Mirrors[i].To)})
 	}

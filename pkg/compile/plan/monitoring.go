@@ -53,7 +53,7 @@ func receivers(d *decode.Document, list []v1alpha1.Receiver) []Receiver {
 	result := make([]Receiver, 0, len(list))
 	for i := range list {
 		own := &list[i]
-		r := Receiver{Name: writtenValue(d, &own.Name), Severities: names(d, own.Severities), Email: names(d, own.Email)}
+		r := Receiver{Name: writtenValue(d, &own.Name), Severities: sortedNames(d, own.Severities), Email: sortedNames(d, own.Email)}
 		if len(r.Severities) == 0 {
 			why := origin.Origin{At: d.At(&own.Severities), Kind: origin.Default, Why: "nobody has to do anything about what is only worth knowing"}
 			r.Severities = []Value[string]{{V: "critical", Origin: why}, {V: "warning", Origin: why}}
@@ -76,10 +76,10 @@ func monitoring(d *decode.Document, spec *v1alpha1.Monitoring) *Monitoring {
 		return nil
 	}
 	return &Monitoring{
-		Namespace: writtenValue(d, &spec.Namespace), Labels: entries(d, &spec.Labels),
+		Namespace: writtenValue(d, &spec.Namespace), Labels: namedEntries(d, &spec.Labels),
 		Interval:   orDefault(d, &spec.Interval, "often enough for jobs of minutes"),
 		Alerts:     boolOrDefault(d, &spec.Alerts, true, "nobody looks at metrics all the time"),
 		Dashboards: boolOrDefault(d, &spec.Dashboards, false, "not every cluster has a Grafana that looks for them"),
-		Notify:     names(d, spec.Notify),
+		Notify:     sortedNames(d, spec.Notify),
 	}
 }

@@ -89,7 +89,7 @@ func (c *Cluster) PlatformNamespaces() []Value[string] {
 	for _, component := range c.Components {
 		names = append(names, component.Namespace)
 	}
-	return byName(names)
+	return sortedUnique(names)
 }
 
 // User is the identity of the processes of a job.
@@ -109,7 +109,7 @@ type DNS struct {
 type Tenant struct {
 	*TenantSpec
 	// Named are the runtimes that the spec names.
-	Named []Use
+	Named []NamedRuntime
 	// Usable are the runtimes that the tenant can use on this cluster, sorted by name.
 	Usable []*Runtime
 	Quota  Quota
@@ -118,7 +118,7 @@ type Tenant struct {
 	// Ineffective is what the tenant says about queues and devices without effect.
 	Ineffective Ineffective
 	// Bases are the catalog runtimes that the tenant's variants change, in the order of the spec.
-	Bases []Use
+	Bases []NamedRuntime
 	// Variants are those of runtimes that are compiled for this cluster, sorted by name.
 	Variants []*Variant
 	Waivers  []Waiver
@@ -175,8 +175,8 @@ type Variant struct {
 	Base, Runtime *Runtime
 }
 
-// Use is a runtime that a tenant names.
-type Use struct {
+// NamedRuntime is a runtime that a tenant names.
+type NamedRuntime struct {
 	Name    Value[string]
 	Runtime *Runtime
 	// Here says that the runtime is compiled for this cluster.

@@ -37,18 +37,18 @@ type Profile struct {
 	Waivers      []Waiver
 }
 
-// profiles returns the sound profiles by name.
-func profiles(b *resolve.Bundle) map[string]*Profile {
+// planProfiles returns the sound profiles by name.
+func planProfiles(b *resolve.Bundle) map[string]*Profile {
 	result := map[string]*Profile{}
 	for _, d := range b.Profiles.All() {
 		if d.Valid {
-			result[d.Name] = profile(d)
+			result[d.Name] = planProfile(d)
 		}
 	}
 	return result
 }
 
-func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
+func planProfile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 	spec := &d.Spec.Spec
 	p := &Profile{
 		Name:             d.Name,
@@ -56,7 +56,7 @@ func profile(d *resolve.Definition[v1alpha1.HardwareProfile]) *Profile {
 		Fabric:           fabric(d.Document, &spec.Fabric),
 		CPU:              writtenValue(d.Document, &spec.Node.CPU),
 		Memory:           writtenValue(d.Document, &spec.Node.Memory),
-		NodeSelector:     entries(d.Document, &spec.NodeSelector),
+		NodeSelector:     namedEntries(d.Document, &spec.NodeSelector),
 		Tolerations:      tolerations(d.Document, spec.Tolerations),
 		TolerationFields: tolerationFields(d.Document, spec.Tolerations),
 		SharedMemory:     writtenValue(d.Document, &spec.SharedMemory),
@@ -80,7 +80,7 @@ func accelerators(b *resolve.Bundle, capacity []v1alpha1.Capacity) []string {
 			names = append(names, a.Resource)
 		}
 	}
-	return unique(names)
+	return uniqueNames(names)
 }
 
 func tolerations(d *decode.Document, list []v1alpha1.Toleration) []Value[corev1.Toleration] {

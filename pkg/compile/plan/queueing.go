@@ -142,19 +142,19 @@ func (c *Cluster) setQueueUnits() {
 	for i := range c.Capacity {
 		m := &c.Capacity[i]
 		m.Unit = m.Profile.Allocatable()
-		m.unitPlaces() // a launcher hides what the profile offers, and counts beside it
+		m.addUnitPlaces() // a launcher hides what the profile offers, and counts beside it
 		for _, r := range c.Runtimes {
 			if r.Profile == m.Profile && !r.LauncherRunsRanks.V {
 				m.addLauncherRoom("cpu", r.CPU.V, r.LauncherCPU)
 				m.addLauncherRoom("memory", r.Memory.V, r.LauncherMemory)
 			}
 		}
-		m.unitPlaces()
+		m.addUnitPlaces()
 	}
 }
 
-// unitPlaces adds where the amounts of Unit come from, each once.
-func (m *Machines) unitPlaces() {
+// addUnitPlaces adds where the amounts of Unit come from, each once.
+func (m *Machines) addUnitPlaces() {
 	for _, u := range m.Unit {
 		for _, at := range append([]source.Span{u.At}, u.Also...) {
 			if !at.IsZero() && !slices.Contains(m.UnitPlaces, at) {
@@ -176,7 +176,7 @@ func (m *Machines) addLauncherRoom(name string, node resource.Quantity, launcher
 		if unit.Name == name && larger > 0 {
 			before := unit.Value
 			unit.Value = inheritedValue(launcher, node, "a node and its launcher, because the node alone takes what the profile offers")
-			unit.Origin = unit.Over(before.V.String(), &before.Origin)
+			unit.Origin = unit.Overriding(before.V.String(), &before.Origin)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func ineffectiveQueue(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant])
 		}
 		own := &c.Spec.Spec
 		queues = queues || own.Queueing != nil
-		computes = computes || own.Queueing == nil || !sharesIn(own.Capacity, spec.Queue.Shares)
+		computes = computes || own.Queueing == nil || !hasProfileOfShares(own.Capacity, spec.Queue.Shares)
 		for i := range own.Capacity {
 			here[own.Capacity[i].Profile] = true
 		}
@@ -293,12 +293,12 @@ func ineffectiveDevices(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant
 			}
 		}
 	}
-	return slices.DeleteFunc(entries(d.Document, &d.Spec.Spec.Quota.Accelerators), func(device Named[resource.Quantity]) bool {
+	return slices.DeleteFunc(namedEntries(d.Document, &d.Spec.Spec.Quota.Accelerators), func(device Named[resource.Quantity]) bool {
 		return has[device.Name] || device.V.IsZero()
 	})
 }
 
-func sharesIn(capacity []v1alpha1.Capacity, shares []v1alpha1.Share) bool {
+func hasProfileOfShares(capacity []v1alpha1.Capacity, shares []v1alpha1.Share) bool {
 	return slices.ContainsFunc(shares, func(s v1alpha1.Share) bool { return len(capacity) > 0 && hasProfile(capacity, s.Profile) })
 }
 

@@ -53,12 +53,12 @@ func (r *Runtime) LauncherResources() corev1.ResourceList {
 func (r *Runtime) JobResources(nodes int32) corev1.ResourceList {
 	world := r.World(nodes)
 	total := corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(int64(world.Pods()), resource.DecimalSI)}
-	add(total, r.LauncherResources(), 1)
-	add(total, r.NodeResources(), int64(world.NodePods()))
+	addResources(total, r.LauncherResources(), 1)
+	addResources(total, r.NodeResources(), int64(world.NodePods()))
 	return total
 }
 
-func add(total, part corev1.ResourceList, times int64) {
+func addResources(total, part corev1.ResourceList, times int64) {
 	for name, quantity := range part {
 		product := quantity.DeepCopy()
 		product.Mul(times)
@@ -73,7 +73,7 @@ func (r *Runtime) Admits(tenant string) bool {
 	return len(r.Tenants) == 0 || slices.Contains(r.Tenants, tenant)
 }
 
-func unique(names []string) []string {
+func uniqueNames(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -97,8 +97,8 @@ var frameworkLabels = map[v1alpha1.Framework]string{
 	v1alpha1.FrameworkTensorFlow: "tensorflow",
 }
 
-// runtimes returns all sound runtimes of the catalog, retired ones and those for other clusters included.
-func runtimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Runtime {
+// planRuntimes returns all sound runtimes of the catalog, retired ones and those for other clusters included.
+func planRuntimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Runtime {
 	var result []*Runtime
 	for _, d := range b.Runtimes.All() {
 		p := profiles[d.Spec.Spec.Profile]
@@ -106,12 +106,12 @@ func runtimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) []*Ru
 			c.Partial = true
 			continue
 		}
-		result = append(result, runtime(d, p, &c.Images))
+		result = append(result, planRuntime(d, p, &c.Images))
 	}
 	return result
 }
 
-func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Images) *Runtime {
+func planRuntime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Images) *Runtime {
 	spec := &d.Spec.Spec
 	r := &Runtime{
 		Name:              writtenValue(d.Document, &d.Spec.Metadata.Name),
@@ -119,15 +119,15 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		Framework:         derivedValue(d.Document, &spec.Framework, frameworkLabels[spec.Framework], "a plain MPI program"),
 		Implementation:    derivedValue(d.Document, &spec.MPI.Implementation, mpi.Implementation(spec.MPI.Implementation), ""),
 		Version:           writtenValue(d.Document, &spec.MPI.Version),
-		Image:             sources.resolve(writtenValue(d.Document, &spec.Image)),
+		Image:             sources.pulledImageOf(writtenValue(d.Document, &spec.Image)),
 		Profile:           p,
 		ProfileName:       writtenValue(d.Document, &spec.Profile),
 		DefaultNodes:      writtenValue(d.Document, &spec.Nodes.Default),
 		MinNodes:          orDefault(d.Document, &spec.Nodes.Min, "the smallest job has one node"),
 		MaxNodes:          orDefault(d.Document, &spec.Nodes.Max, "as far as upstream's users report success"),
 		Slots:             slots(d.Document, &spec.SlotsPerNode, p),
-		CPU:               share(d.Document, &spec.ResourcesPerNode.CPU, p.CPU),
-		Memory:            share(d.Document, &spec.ResourcesPerNode.Memory, p.Memory),
+		CPU:               shareOfMachine(d.Document, &spec.ResourcesPerNode.CPU, p.CPU),
+		Memory:            shareOfMachine(d.Document, &spec.ResourcesPerNode.Memory, p.Memory),
 		LauncherCPU:       orDefault(d.Document, &spec.Launcher.CPU, "enough for mpirun in a launcher without ranks"),
 		LauncherMemory:    orDefault(d.Document, &spec.Launcher.Memory, "enough for mpirun in a launcher without ranks"),
 		LauncherRunsRanks: orDefault(d.Document, &spec.Launcher.RunsRanks, "the launcher is a small pod beside the nodes"),
@@ -135,7 +135,7 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 		Volumes:           volumes(d.Document, spec.Volumes),
 		Gang:              gang(d.Document, &spec.Gang),
 		Restarts:          orDefault(d.Document, &spec.Restarts, "a job that lost a machine is not started again"),
-		MaxDuration:       derivedValue(d.Document, &spec.MaxDuration, duration(spec.MaxDuration), "a job may run forever"),
+		MaxDuration:       derivedValue(d.Document, &spec.MaxDuration, parseDuration(spec.MaxDuration), "a job may run forever"),
 		Deprecation:       deprecation(d.Document, spec.Deprecation),
 		Default:           orDefault(d.Document, &spec.Default, "tools offer another runtime first"),
 		Waivers:           waivers(d.Document, spec.Waivers),
@@ -155,12 +155,12 @@ func runtime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Im
 	return r
 }
 
-// share is what one node of a job takes of a machine: what the runtime writes, over what the profile offers.
-func share(d *decode.Document, own **resource.Quantity, offer Value[resource.Quantity]) Value[resource.Quantity] {
+// shareOfMachine is what one node of a job takes of a machine: what the runtime writes, over what the profile offers.
+func shareOfMachine(d *decode.Document, own **resource.Quantity, offer Value[resource.Quantity]) Value[resource.Quantity] {
 	if *own == nil {
 		return inheritedValue(offer, offer.V, "a runtime that asks for nothing takes what the profile offers")
 	}
-	return Value[resource.Quantity]{V: **own, Origin: origin.Origin{At: d.At(own)}.Over(offer.V.String(), &offer.Origin)}
+	return Value[resource.Quantity]{V: **own, Origin: origin.Origin{At: d.At(own)}.Overriding(offer.V.String(), &offer.Origin)}
 }
 
 // slots is the number of ranks per node: what the runtime writes, or one for each accelerator of the profile.
@@ -176,7 +176,7 @@ func slots(d *decode.Document, own *intstr.IntOrString, p *Profile) Value[int32]
 // launcherShare is what a launcher with ranks takes: what a node takes, whatever is written for a launcher without.
 func launcherShare(node, launcher Value[resource.Quantity]) Value[resource.Quantity] {
 	result := inheritedValue(node, node.V, "a launcher that runs ranks takes what a node takes")
-	result.Origin = result.Over(launcher.V.String(), &launcher.Origin)
+	result.Origin = result.Overriding(launcher.V.String(), &launcher.Origin)
 	return result
 }
 
@@ -195,7 +195,7 @@ func volumes(d *decode.Document, list []v1alpha1.Volume) []Volume {
 func gang(d *decode.Document, spec *v1alpha1.Gang) Gang {
 	return Gang{
 		Scheduler: derivedValue(d, &spec.Scheduler, string(spec.Scheduler), "pods start as they fit"),
-		Timeout:   derivedValue(d, &spec.Timeout, duration(spec.Timeout), "long enough for images to be pulled"),
+		Timeout:   derivedValue(d, &spec.Timeout, parseDuration(spec.Timeout), "long enough for images to be pulled"),
 		Priority:  writtenValue(d, &spec.Priority),
 		Within:    writtenValue(d, &spec.Within),
 	}

@@ -19,7 +19,7 @@ func claims(d *decode.Document, list []v1alpha1.Claim, all []Value[string]) []Cl
 			Namespaces: all,
 		}
 		if len(own.Namespaces) > 0 {
-			claim.Namespaces = names(d, own.Namespaces)
+			claim.Namespaces = sortedNames(d, own.Namespaces)
 		}
 		result = append(result, claim)
 	}

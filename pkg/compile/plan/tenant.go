@@ -20,8 +20,8 @@ type planner struct {
 	cache *Cache
 }
 
-// tenants returns the sound tenants of a cluster, sorted by name.
-func (p planner) tenants(c *Cluster) []*Tenant {
+// planTenants returns the sound tenants of a cluster, sorted by name.
+func (p planner) planTenants(c *Cluster) []*Tenant {
 	var result []*Tenant
 	for _, d := range p.Tenants.All() {
 		if !slices.Contains(d.Spec.Spec.Clusters, c.Name.V) {
@@ -31,7 +31,7 @@ func (p planner) tenants(c *Cluster) []*Tenant {
 			c.Partial = true
 			continue
 		}
-		t := tenant(d, p.cache.ownSpec(d), c)
+		t := planTenant(d, p.cache.ownSpec(d), c)
 		t.Ineffective = ineffectiveQueue(p.Bundle, d)
 		t.Ineffective.Devices = ineffectiveDevices(p.Bundle, d)
 		result = append(result, t)
@@ -44,19 +44,19 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	o := &TenantSpec{
 		Name:         writtenValue(d.Document, &d.Spec.Metadata.Name),
 		DisplayName:  writtenValue(d.Document, &spec.DisplayName),
-		Admins:       names(d.Document, spec.People.Admins),
-		Editors:      names(d.Document, spec.People.Editors),
-		Viewers:      names(d.Document, spec.People.Viewers),
-		Namespaces:   names(d.Document, spec.Namespaces),
-		External:     names(d.Document, spec.ExternalRuntimes),
+		Admins:       sortedNames(d.Document, spec.People.Admins),
+		Editors:      sortedNames(d.Document, spec.People.Editors),
+		Viewers:      sortedNames(d.Document, spec.People.Viewers),
+		Namespaces:   sortedNames(d.Document, spec.Namespaces),
+		External:     sortedNames(d.Document, spec.ExternalRuntimes),
 		Limits:       limits(d.Document, &spec.Limits.Container),
 		Egress:       egress(d.Document, spec.Network.Egress),
-		IngressFrom:  names(d.Document, spec.Network.IngressFromNamespaces),
+		IngressFrom:  sortedNames(d.Document, spec.Network.IngressFromNamespaces),
 		PodSecurity:  orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
 		Encrypted:    orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear"),
-		PullSecrets:  names(d.Document, spec.PullSecrets),
+		PullSecrets:  sortedNames(d.Document, spec.PullSecrets),
 		Receivers:    receivers(d.Document, spec.Alerts),
-		KeepFinished: derivedValue(d.Document, &spec.Retention.FinishedJobs, duration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them"),
+		KeepFinished: derivedValue(d.Document, &spec.Retention.FinishedJobs, parseDuration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them"),
 	}
 	o.Claims = claims(d.Document, spec.Storage, o.Namespaces)
 	if store := spec.ObjectStore; store != nil {
@@ -65,46 +65,46 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	return o
 }
 
-func tenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Cluster) *Tenant {
+func planTenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Cluster) *Tenant {
 	spec := &d.Spec.Spec
 	t := &Tenant{
 		TenantSpec: own,
-		Named:      uses(names(d.Document, spec.Runtimes), c),
+		Named:      namedRuntimes(sortedNames(d.Document, spec.Runtimes), c),
 		Quota:      quota(d.Document, &spec.Quota, c.Accelerators),
 		Queue:      queue(d, c),
-		Bases:      uses(bases(d.Document, spec.Variants), c),
+		Bases:      namedRuntimes(variantBases(d.Document, spec.Variants), c),
 		Waivers:    waivers(d.Document, spec.Waivers),
 	}
-	t.Usable = usable(t, c, len(spec.Runtimes) == 0)
-	t.Quota.Storage = storage(d.Document, spec)
-	t.Variants = variants(d.Document, spec.Variants, c, t.ObjectStore)
+	t.Usable = usableRuntimes(t, c, len(spec.Runtimes) == 0)
+	t.Quota.Storage = storageQuota(d.Document, spec)
+	t.Variants = planVariants(d.Document, spec.Variants, c, t.ObjectStore)
 	return t
 }
 
-// names are list items, sorted.
-func names(d *decode.Document, list []string) []Value[string] {
+// sortedNames are list items, sorted.
+func sortedNames(d *decode.Document, list []string) []Value[string] {
 	result := make([]Value[string], 0, len(list))
 	for i := range list {
 		result = append(result, writtenValue(d, &list[i]))
 	}
-	return byName(result)
+	return sortedUnique(result)
 }
 
-func uses(named []Value[string], c *Cluster) []Use {
-	var result []Use
+func namedRuntimes(named []Value[string], c *Cluster) []NamedRuntime {
+	var result []NamedRuntime
 	for _, name := range named {
 		i := slices.IndexFunc(c.Catalog, func(r *Runtime) bool { return r.Name.V == name.V })
 		if i >= 0 {
-			result = append(result, Use{Name: name, Runtime: c.Catalog[i], Here: slices.Contains(c.Runtimes, c.Catalog[i])})
+			result = append(result, NamedRuntime{Name: name, Runtime: c.Catalog[i], Here: slices.Contains(c.Runtimes, c.Catalog[i])})
 		}
 	}
 	return result
 }
 
-func usable(t *Tenant, c *Cluster, all bool) []*Runtime {
+func usableRuntimes(t *Tenant, c *Cluster, all bool) []*Runtime {
 	var result []*Runtime
 	for _, r := range c.Runtimes {
-		named := all || slices.ContainsFunc(t.Named, func(u Use) bool { return u.Runtime == r })
+		named := all || slices.ContainsFunc(t.Named, func(u NamedRuntime) bool { return u.Runtime == r })
 		if named && r.Admits(t.Name.V) {
 			result = append(result, r)
 		}
@@ -184,7 +184,7 @@ func quota(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) Quot
 
 // acceleratorQuota are the accelerators of a quota and those of the cluster that it leaves out.
 func acceleratorQuota(d *decode.Document, spec *v1alpha1.Quota, accelerators []string) []Named[resource.Quantity] {
-	result := entries(d, &spec.Accelerators)
+	result := namedEntries(d, &spec.Accelerators)
 	for _, name := range accelerators {
 		if _, found := spec.Accelerators[name]; !found {
 			none := Value[resource.Quantity]{Origin: origin.Origin{
@@ -196,8 +196,8 @@ func acceleratorQuota(d *decode.Document, spec *v1alpha1.Quota, accelerators []s
 	return sortedByName(result)
 }
 
-// storage is what the quota says, or what the tenant's own claims take in the namespace with most of them.
-func storage(d *decode.Document, spec *v1alpha1.TenantSpec) Value[*resource.Quantity] {
+// storageQuota is what the quota says, or what the tenant's own claims take in the namespace with most of them.
+func storageQuota(d *decode.Document, spec *v1alpha1.TenantSpec) Value[*resource.Quantity] {
 	own := writtenValue(d, &spec.Quota.Storage)
 	if own.V != nil || len(spec.Storage) == 0 {
 		return own

@@ -53,14 +53,14 @@ func inheritedValue[T, F any](from Value[F], value T, why string) Value[T] {
 	return Value[T]{V: value, Origin: origin.Origin{At: from.At, Kind: origin.Derived, Why: why, Lost: from.Lost}}
 }
 
-// byName sorts values and drops repetitions; the first of equal ones stays.
-func byName(values []Value[string]) []Value[string] {
+// sortedUnique sorts values and drops repetitions; the first of equal ones stays.
+func sortedUnique(values []Value[string]) []Value[string] {
 	slices.SortStableFunc(values, func(a, b Value[string]) int { return cmp.Compare(a.V, b.V) })
 	return slices.CompactFunc(values, func(a, b Value[string]) bool { return a.V == b.V })
 }
 
-// entries are those of a map of a spec, sorted by name.
-func entries[T any](d *decode.Document, field *map[string]T) []Named[T] {
+// namedEntries are those of a map of a spec, sorted by name.
+func namedEntries[T any](d *decode.Document, field *map[string]T) []Named[T] {
 	result := make([]Named[T], 0, len(*field))
 	for name, value := range *field {
 		result = append(result, Named[T]{Name: name, Value: Value[T]{V: value, Origin: d.EntryOrigin(field, name)}})
@@ -73,8 +73,8 @@ func sortedByName[T any](list []Named[T]) []Named[T] {
 	return list
 }
 
-// duration is a length of time whose form was checked; "" is 0.
-func duration(text string) time.Duration {
+// parseDuration is a length of time whose form was checked; "" is 0.
+func parseDuration(text string) time.Duration {
 	d, _ := time.ParseDuration(text)
 	return d
 }

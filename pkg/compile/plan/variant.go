@@ -13,8 +13,8 @@ import (
 // (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html).
 const endpointVariable = "AWS_ENDPOINT_URL"
 
-// bases are the places where variants name the runtimes that they change.
-func bases(d *decode.Document, list []v1alpha1.Variant) []Value[string] {
+// variantBases are the places where variants name the runtimes that they change.
+func variantBases(d *decode.Document, list []v1alpha1.Variant) []Value[string] {
 	result := make([]Value[string], 0, len(list))
 	for i := range list {
 		result = append(result, writtenValue(d, &list[i].Runtime))
@@ -22,28 +22,28 @@ func bases(d *decode.Document, list []v1alpha1.Variant) []Value[string] {
 	return result
 }
 
-// variants are the tenant's changes of runtimes that are compiled for the cluster, sorted by name.
-func variants(d *decode.Document, list []v1alpha1.Variant, c *Cluster, store *ObjectStore) []*Variant {
+// planVariants are the tenant's changes of runtimes that are compiled for the cluster, sorted by name.
+func planVariants(d *decode.Document, list []v1alpha1.Variant, c *Cluster, store *ObjectStore) []*Variant {
 	var result []*Variant
 	for i := range list {
 		own := &list[i]
 		of := slices.IndexFunc(c.Runtimes, func(r *Runtime) bool { return r.Name.V == own.Runtime })
 		if of >= 0 {
-			result = append(result, &Variant{Base: c.Runtimes[of], Runtime: variant(d, own, c.Runtimes[of], &c.Images, store)})
+			result = append(result, &Variant{Base: c.Runtimes[of], Runtime: planVariant(d, own, c.Runtimes[of], &c.Images, store)})
 		}
 	}
 	slices.SortStableFunc(result, func(a, b *Variant) int { return cmp.Compare(a.Runtime.Name.V, b.Runtime.Name.V) })
 	return result
 }
 
-// variant is a runtime with some values changed; what it loses is remembered.
-func variant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *Images, store *ObjectStore) *Runtime {
+// planVariant is a runtime with some values changed; what it loses is remembered.
+func planVariant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *Images, store *ObjectStore) *Runtime {
 	r := *of
 	r.Name, r.Default, r.Tenants, r.Waivers = writtenValue(d, &own.Name), Value[bool]{}, nil, nil
 	if own.Image != "" {
 		image := writtenValue(d, &own.Image)
-		image.Origin = image.Over(of.Image.Spec.V, &of.Image.Spec.Origin)
-		r.Image = sources.resolve(image)
+		image.Origin = image.Overriding(of.Image.Spec.V, &of.Image.Spec.Origin)
+		r.Image = sources.pulledImageOf(image)
 	}
 	if own.Nodes != nil {
 		r.boundNodes(d, own.Nodes)
@@ -61,7 +61,7 @@ func (r *Runtime) boundNodes(d *decode.Document, own *v1alpha1.Nodes) {
 	replace := func(bound *Value[int32], field *int32) {
 		if d.Written(field) {
 			value, lost := writtenValue(d, field), *bound
-			value.Origin = value.Over(strconv.Itoa(int(lost.V)), &lost.Origin)
+			value.Origin = value.Overriding(strconv.Itoa(int(lost.V)), &lost.Origin)
 			*bound = value
 		}
 	}

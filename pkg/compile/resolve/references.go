@@ -24,9 +24,9 @@ func (d *Definition[T]) nameSpan() source.Span {
 	return source.Span{}
 }
 
-// exists reports a reference that leads nowhere. An empty one was reported by decoding, and so
+// referenceExists reports a reference that leads nowhere. An empty one was reported by decoding, and so
 // was a definition without a name, which may be the one that is meant.
-func exists[T any](x *Index[T], d *decode.Document, name *string, list *diag.List) bool {
+func referenceExists[T any](x *Index[T], d *decode.Document, name *string, list *diag.List) bool {
 	if *name == "" || x.byName[*name] != nil {
 		return true
 	}
@@ -38,13 +38,13 @@ func exists[T any](x *Index[T], d *decode.Document, name *string, list *diag.Lis
 		report.Notef("`%s` is the name of a %s", *name, kind)
 	}
 	if len(report.Help) == 0 {
-		report.Helpf("%s", available(x.Kind, x.Names()))
+		report.Helpf("%s", availableNamesHint(x.Kind, x.Names()))
 	}
 	return false
 }
 
-// available lists at most ten names: more would hide the message.
-func available(kind string, names []string) string {
+// availableNamesHint lists at most ten names: more would hide the message.
+func availableNamesHint(kind string, names []string) string {
 	switch {
 	case len(names) == 0:
 		return "define a " + kind + " first: there is none"
@@ -54,45 +54,45 @@ func available(kind string, names []string) string {
 	return "defined are `" + strings.Join(names, "`, `") + "`"
 }
 
-func (b *Bundle) profileReferences(list *diag.List) {
-	for _, r := range b.Runtimes.written() {
-		r.Valid = exists(&b.Profiles, r.Document, &r.Spec.Spec.Profile, list) && r.Valid
+func (b *Bundle) checkRuntimeReferences(list *diag.List) {
+	for _, r := range b.Runtimes.definitionsAndDuplicates() {
+		r.Valid = referenceExists(&b.Profiles, r.Document, &r.Spec.Spec.Profile, list) && r.Valid
 		r.Valid = allExist(&b.Tenants, r.Document, r.Spec.Spec.Tenants, list) && r.Valid
 		if d := r.Spec.Spec.Deprecation; d != nil {
-			r.Valid = exists(&b.Runtimes, r.Document, &d.Successor, list) && r.Valid
+			r.Valid = referenceExists(&b.Runtimes, r.Document, &d.Successor, list) && r.Valid
 		}
 	}
 }
 
-func (b *Bundle) tenantReferences(list *diag.List) {
-	for _, t := range b.Tenants.written() {
+func (b *Bundle) checkTenantReferences(list *diag.List) {
+	for _, t := range b.Tenants.definitionsAndDuplicates() {
 		t.Valid = allExist(&b.Clusters, t.Document, t.Spec.Spec.Clusters, list) && t.Valid
 		t.Valid = allExist(&b.Runtimes, t.Document, t.Spec.Spec.Runtimes, list) && t.Valid
 		for i := range t.Spec.Spec.Variants {
-			t.Valid = exists(&b.Runtimes, t.Document, &t.Spec.Spec.Variants[i].Runtime, list) && t.Valid
+			t.Valid = referenceExists(&b.Runtimes, t.Document, &t.Spec.Spec.Variants[i].Runtime, list) && t.Valid
 		}
 		if q := t.Spec.Spec.Queue; q != nil {
-			t.Valid = b.shares(t.Document, q.Shares, list) && t.Valid
+			t.Valid = b.checkShares(t.Document, q.Shares, list) && t.Valid
 		}
 	}
 }
 
-func (b *Bundle) shares(d *decode.Document, shares []v1alpha1.Share, list *diag.List) bool {
+func (b *Bundle) checkShares(d *decode.Document, shares []v1alpha1.Share, list *diag.List) bool {
 	ok := true
 	for i := range shares {
-		ok = exists(&b.Profiles, d, &shares[i].Profile, list) && ok
+		ok = referenceExists(&b.Profiles, d, &shares[i].Profile, list) && ok
 	}
 	return ok
 }
 
-func (b *Bundle) clusterReferences(list *diag.List) {
-	for _, c := range b.Clusters.written() {
+func (b *Bundle) checkClusterReferences(list *diag.List) {
+	for _, c := range b.Clusters.definitionsAndDuplicates() {
 		for i := range c.Spec.Spec.Capacity {
-			c.Valid = exists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Valid
+			c.Valid = referenceExists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Valid
 		}
 		if q := c.Spec.Spec.Queueing; q != nil {
 			for i := range q.Cohorts {
-				c.Valid = b.shares(c.Document, q.Cohorts[i].Shares, list) && c.Valid
+				c.Valid = b.checkShares(c.Document, q.Cohorts[i].Shares, list) && c.Valid
 			}
 		}
 	}
@@ -101,18 +101,18 @@ func (b *Bundle) clusterReferences(list *diag.List) {
 func allExist[T any](x *Index[T], d *decode.Document, names []string, list *diag.List) bool {
 	ok := true
 	for i := range names {
-		ok = exists(x, d, &names[i], list) && ok
+		ok = referenceExists(x, d, &names[i], list) && ok
 	}
 	return ok
 }
 
-// namespaces reports a namespace that two tenants claim, wherever they work: a tenant may move to any cluster.
-func (b *Bundle) namespaces(list *diag.List) {
-	claims := map[string]claim{}
-	for _, t := range b.Tenants.written() {
+// checkNamespaceClaims reports a namespace that two tenants claim, wherever they work: a tenant may move to any cluster.
+func (b *Bundle) checkNamespaceClaims(list *diag.List) {
+	claims := map[string]namespaceClaim{}
+	for _, t := range b.Tenants.definitionsAndDuplicates() {
 		for i := range t.Spec.Spec.Namespaces {
 			name := t.Spec.Spec.Namespaces[i]
-			own := claim{tenant: t, at: t.At(&t.Spec.Spec.Namespaces[i])}
+			own := namespaceClaim{tenant: t, at: t.At(&t.Spec.Spec.Namespaces[i])}
 			other, taken := claims[name]
 			if !taken || other.tenant.Name == t.Name {
 				claims[name] = own
@@ -123,15 +123,15 @@ func (b *Bundle) namespaces(list *diag.List) {
 	}
 }
 
-// claim is a tenant's claim to a namespace.
-type claim struct {
+// namespaceClaim is a tenant's claim to a namespace.
+type namespaceClaim struct {
 	tenant *Definition[v1alpha1.Tenant]
 	at     source.Span
 }
 
 // settleNamespaceClaims reports two claims to a namespace and returns the one that holds. Which spec was there first is not known: it is not the
 // copy that has the namespace's own name.
-func settleNamespaceClaims(name string, a, b claim, list *diag.List) claim {
+func settleNamespaceClaims(name string, a, b namespaceClaim, list *diag.List) namespaceClaim {
 	if b.tenant.Name == name {
 		a, b = b, a
 	}

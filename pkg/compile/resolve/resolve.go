@@ -49,8 +49,10 @@ func (x *Index[T]) All() []*Definition[T] {
 	return all
 }
 
-// written returns the definitions sorted by name, then the duplicates.
-func (x *Index[T]) written() []*Definition[T] { return append(x.All(), x.duplicates...) }
+// definitionsAndDuplicates returns the definitions sorted by name, then the duplicates.
+func (x *Index[T]) definitionsAndDuplicates() []*Definition[T] {
+	return append(x.All(), x.duplicates...)
+}
 
 // Names returns the names in order.
 func (x *Index[T]) Names() []string {
@@ -78,19 +80,19 @@ func IndexDocuments(documents []*decode.Document, list *diag.List) *Bundle {
 		Tenants:  Index[v1alpha1.Tenant]{Kind: v1alpha1.TenantKind},
 		Clusters: Index[v1alpha1.Cluster]{Kind: v1alpha1.ClusterKind},
 	}
-	b.Profiles.elsewhere, b.Runtimes.elsewhere, b.Tenants.elsewhere, b.Clusters.elsewhere = b.kindOf, b.kindOf, b.kindOf, b.kindOf
+	b.Profiles.elsewhere, b.Runtimes.elsewhere, b.Tenants.elsewhere, b.Clusters.elsewhere = b.kindWithName, b.kindWithName, b.kindWithName, b.kindWithName
 	for _, d := range documents {
-		b.add(d, list)
+		b.addDocument(d, list)
 	}
-	b.profileReferences(list)
-	b.tenantReferences(list)
-	b.clusterReferences(list)
-	b.namespaces(list)
+	b.checkRuntimeReferences(list)
+	b.checkTenantReferences(list)
+	b.checkClusterReferences(list)
+	b.checkNamespaceClaims(list)
 	return b
 }
 
-// kindOf returns the first kind that has a name, or "".
-func (b *Bundle) kindOf(name string) string {
+// kindWithName returns the first kind that has a name, or "".
+func (b *Bundle) kindWithName(name string) string {
 	switch {
 	case b.Profiles.byName[name] != nil:
 		return b.Profiles.Kind
@@ -104,7 +106,7 @@ func (b *Bundle) kindOf(name string) string {
 	return ""
 }
 
-func (b *Bundle) add(d *decode.Document, list *diag.List) {
+func (b *Bundle) addDocument(d *decode.Document, list *diag.List) {
 	switch spec := d.Spec.(type) {
 	case *v1alpha1.HardwareProfile:
 		addDefinition(&b.Profiles, d, spec, &spec.Metadata.Name, list)
@@ -115,15 +117,15 @@ func (b *Bundle) add(d *decode.Document, list *diag.List) {
 	case *v1alpha1.Cluster:
 		addDefinition(&b.Clusters, d, spec, &spec.Metadata.Name, list)
 	case *decode.Unknown:
-		b.Profiles.expect(spec.Metadata.Name)
-		b.Runtimes.expect(spec.Metadata.Name)
-		b.Tenants.expect(spec.Metadata.Name)
-		b.Clusters.expect(spec.Metadata.Name)
+		b.Profiles.expectName(spec.Metadata.Name)
+		b.Runtimes.expectName(spec.Metadata.Name)
+		b.Tenants.expectName(spec.Metadata.Name)
+		b.Clusters.expectName(spec.Metadata.Name)
 	}
 }
 
-// expect makes a name known that is not a definition, because of a mistake that was reported; any name for "".
-func (x *Index[T]) expect(name string) {
+// expectName makes a name known that is not a definition, because of a mistake that was reported; any name for "".
+func (x *Index[T]) expectName(name string) {
 	x.nameless = x.nameless || name == ""
 	if x.meant == nil {
 		x.meant = map[string]bool{}
@@ -137,14 +139,14 @@ func (x *Index[T]) Incomplete() bool { return len(x.meant) > 0 }
 // addDefinition leaves a spec without name out: decoding has reported it.
 func addDefinition[T any](x *Index[T], d *decode.Document, spec *T, name *string, list *diag.List) {
 	if *name == "" {
-		x.expect("")
+		x.expectName("")
 		return
 	}
 	if x.byName == nil {
 		x.byName = map[string]*Definition[T]{}
 	}
 	if !d.Valid {
-		x.expect(decode.IntendedName(*name))
+		x.expectName(decode.IntendedName(*name))
 	}
 	definition := &Definition[T]{Document: d, Spec: spec, Name: *name, Valid: d.Valid}
 	if first := x.byName[*name]; first != nil {

@@ -73,7 +73,7 @@ func readDecidingFiles(root fs.FS) map[string][]byte {
 	}
 	for _, name := range slices.Collect(maps.Keys(all)) {
 		if isRunFile(name) {
-			follow(root, all[name], all)
+			followNamedFiles(root, all[name], all)
 		}
 	}
 	return all
@@ -96,8 +96,8 @@ var reads = map[string]string{"make": "Makefile", "task": "Taskfile.yml", "just"
 // named are words of a pipeline that may be files, or programs that read one.
 var named = regexp.MustCompile(`\b(?:make|task|just)\b|[\w.-]*/[\w./-]+|[\w-]+\.[A-Za-z]\w*`)
 
-// follow reads the files that a text names, and those that these name, which decide what it does.
-func follow(root fs.FS, text []byte, all map[string][]byte) {
+// followNamedFiles reads the files that a text names, and those that these name, which decide what it does.
+func followNamedFiles(root fs.FS, text []byte, all map[string][]byte) {
 	for _, word := range named.FindAll(text, -1) {
 		name := path.Clean(strings.TrimLeft(string(word), "/"))
 		name = cmp.Or(reads[name], name)
@@ -110,7 +110,7 @@ func follow(root fs.FS, text []byte, all map[string][]byte) {
 		}
 		if data, err := fs.ReadFile(root, name); err == nil {
 			all[name] = data
-			follow(root, data, all)
+			followNamedFiles(root, data, all)
 		}
 	}
 }

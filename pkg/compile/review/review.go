@@ -39,7 +39,7 @@ func (r *Result) Compared() bool { return r.compared }
 // findings only. It returns no error but those of the options' own functions.
 func Compare(before, after fs.FS, options Options) (Result, error) {
 	in := semdiff.Input{Unproven: !options.Whole, Today: options.Compile.Today}
-	states, err := compile.Pairs(before, after, options.Compile, func(p compile.Pair) error {
+	states, err := compile.CompareStates(before, after, options.Compile, func(p compile.ComparedUnit) error {
 		in.Units = append(in.Units, semdiff.NewUnit(p.Cluster, p.Name, p.Before, p.After, p.Removed))
 		return nil
 	})
@@ -51,8 +51,8 @@ func Compare(before, after fs.FS, options Options) (Result, error) {
 	}
 	in.Clusters = clustersOf(states.Before, states.After)
 	in.Before, in.After = states.BeforeList, states.AfterList
-	in.WaiversBefore, in.WaiversAfter = waivers(states.BeforeWaivers), waivers(states.AfterWaivers)
-	in.Uncompiled, in.Deciding = states.Unreadable(), compareDecidingFiles(top(options.Before, before), top(options.After, after))
+	in.WaiversBefore, in.WaiversAfter = groupWaivers(states.BeforeWaivers), groupWaivers(states.AfterWaivers)
+	in.Uncompiled, in.Deciding = states.Unreadable(), compareDecidingFiles(knownOrTop(options.Before, before), knownOrTop(options.After, after))
 	if options.Whole && !states.Unreadable() {
 		if err := proveBoth(&in, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
@@ -67,7 +67,7 @@ func Compare(before, after fs.FS, options Options) (Result, error) {
 	return Result{Report: report, Before: in.Before, After: in.After, compared: !states.Unreadable()}, nil
 }
 
-func top(known, otherwise fs.FS) fs.FS {
+func knownOrTop(known, otherwise fs.FS) fs.FS {
 	if known == nil {
 		return otherwise
 	}
@@ -122,8 +122,8 @@ func proveBoth(in *semdiff.Input, states *compile.States, before, after fs.FS, o
 	return nil
 }
 
-// waivers are those of one state, as the comparison takes them.
-func waivers(written []waive.Written) []group.Waiver {
+// groupWaivers are those of one state, as the comparison takes them.
+func groupWaivers(written []waive.SpecWaiver) []group.Waiver {
 	all := make([]group.Waiver, len(written))
 	for i := range written {
 		w := &written[i]
@@ -155,7 +155,7 @@ func clustersOf(states ...[]*plan.Cluster) map[string]semdiff.Cluster {
 				known.Ranges = append(known.Ranges, r.V)
 			}
 			for _, t := range c.Tenants {
-				known.Tenants = append(known.Tenants, tenantOf(t, i == 0))
+				known.Tenants = append(known.Tenants, ruleTenant(t, i == 0))
 			}
 			all[c.Name.V] = known
 		}
@@ -163,7 +163,7 @@ func clustersOf(states ...[]*plan.Cluster) map[string]semdiff.Cluster {
 	return all
 }
 
-func tenantOf(t *plan.Tenant, before bool) rule.Tenant {
+func ruleTenant(t *plan.Tenant, before bool) rule.Tenant {
 	own := rule.Tenant{Name: t.Name.V, Before: before}
 	for _, group := range t.GroupsOfRoles() {
 		own.Groups = append(own.Groups, group.V)

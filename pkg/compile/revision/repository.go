@@ -51,7 +51,7 @@ func Open(folder string) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the git repository of `%s`: %w", folder, err)
 	}
-	prefix, err := within(opened, folder)
+	prefix, err := pathFromTop(opened, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,8 @@ func Open(folder string) (*Repository, error) {
 	}, nil
 }
 
-// within returns the way from the top of a repository to a folder. A bare repository has nothing but its top.
-func within(opened *git.Repository, folder string) (string, error) {
+// pathFromTop returns the way from the top of a repository to a folder. A bare repository has nothing but its top.
+func pathFromTop(opened *git.Repository, folder string) (string, error) {
 	tree, err := opened.Worktree()
 	if errors.Is(err, git.ErrIsBareRepository) {
 		return ".", nil
@@ -108,18 +108,18 @@ func (r *Repository) Top() string {
 // Revision finds a revision by a name: a branch, a tag, a hash or its beginning, HEAD~2, origin/main. It means what it means to git, or is an
 // error; that is ErrName for a text that is no such name.
 func (r *Repository) Revision(name string) (*Revision, error) {
-	commit, err := r.commit(name)
+	commit, err := r.commitNamed(name)
 	switch {
 	case errors.Is(err, ErrName):
 		return nil, fmt.Errorf("`%s` %w", name, err)
 	case err != nil:
-		return nil, r.explain(fmt.Errorf("find the revision `%s`: %w", name, err))
+		return nil, r.explainByClone(fmt.Errorf("find the revision `%s`: %w", name, err))
 	}
-	return r.revision(name, commit)
+	return r.newRevision(name, commit)
 }
 
-func (r *Repository) revision(name string, commit *object.Commit) (*Revision, error) {
-	if _, err := r.folder(commit.TreeHash); err != nil {
+func (r *Repository) newRevision(name string, commit *object.Commit) (*Revision, error) {
+	if _, err := r.folderEntries(commit.TreeHash); err != nil {
 		return nil, fmt.Errorf("read the files of `%s`: %w", name, err)
 	}
 	return &Revision{Name: name, repository: r, commit: commit, tree: commit.TreeHash}, nil
@@ -131,12 +131,12 @@ func (r *Repository) MergeBase(a, b *Revision) (*Revision, error) {
 	bases, err := a.commit.MergeBase(b.commit)
 	r.lock.Unlock()
 	if err != nil {
-		return nil, r.explain(fmt.Errorf("find where `%s` and `%s` parted: %w", a.Name, b.Name, err))
+		return nil, r.explainByClone(fmt.Errorf("find where `%s` and `%s` parted: %w", a.Name, b.Name, err))
 	}
 	if len(bases) == 0 {
-		return nil, r.explain(fmt.Errorf("`%s` and `%s` have no commit in common", a.Name, b.Name))
+		return nil, r.explainByClone(fmt.Errorf("`%s` and `%s` have no commit in common", a.Name, b.Name))
 	}
-	return r.revision(bases[0].Hash.String()[:12], bases[0])
+	return r.newRevision(bases[0].Hash.String()[:12], bases[0])
 }
 
 // defaults are where a clone keeps its default branch, best first.
@@ -146,19 +146,19 @@ var defaults = []plumbing.ReferenceName{
 	plumbing.NewBranchReferenceName("main"), plumbing.NewBranchReferenceName("master"),
 }
 
-// Default returns the default branch: what the remote `origin` says, or else `main` or `master`.
-func (r *Repository) Default() (*Revision, error) {
+// DefaultBranch returns the default branch: what the remote `origin` says, or else `main` or `master`.
+func (r *Repository) DefaultBranch() (*Revision, error) {
 	for _, name := range defaults {
-		if found, err := r.commit(name.String()); err == nil {
+		if found, err := r.commitNamed(name.String()); err == nil {
 			// A tag may have the same short name.
-			return r.revision(name.Short(), found)
+			return r.newRevision(name.Short(), found)
 		}
 	}
 	return nil, fmt.Errorf("no default branch: neither origin/HEAD nor `main` nor `master` exist here; name the revision to compare with")
 }
 
-// explain adds what the kind of clone has to do with an error.
-func (r *Repository) explain(err error) error {
+// explainByClone adds what the kind of clone has to do with an error.
+func (r *Repository) explainByClone(err error) error {
 	switch {
 	case r.shallow:
 		return fmt.Errorf("%w; this clone is shallow: fetch the whole history (`git fetch --unshallow`, in GitHub Actions `fetch-depth: 0`, in GitLab `GIT_DEPTH: 0`)", err)

@@ -260,7 +260,7 @@ func TestNames(t *testing.T) {
 	if _, err := opened.Revision("no-such-branch"); err == nil || !strings.Contains(err.Error(), "`no-such-branch`") {
 		t.Errorf("a name that does not exist: got %v", err)
 	}
-	ours, err := opened.Default()
+	ours, err := opened.DefaultBranch()
 	if err != nil || ours.Hash() != main {
 		t.Fatalf("the default branch: got %v, %v", ours, err)
 	}
@@ -354,7 +354,7 @@ func TestDefaultBesideATag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := opened.Default(); err != nil || found.Hash() != want {
+	if found, err := opened.DefaultBranch(); err != nil || found.Hash() != want {
 		t.Errorf("got %v, %v, want %s", found, err, want)
 	}
 }

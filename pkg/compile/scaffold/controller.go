@@ -26,9 +26,9 @@ func controllerComponent(written Written) Value {
 	}}
 	if image := controllerImage(written); image != "" {
 		repository, key, version := splitImage(image)
-		v.items = append(v.items, "  values:", "    image:", "      repository: "+scalar(repository))
+		v.items = append(v.items, "  values:", "    image:", "      repository: "+scalarText(repository))
 		if version != "" {
-			v.items = append(v.items, "      "+key+": "+scalar(version))
+			v.items = append(v.items, "      "+key+": "+scalarText(version))
 		}
 	}
 	return v.Because("It runs the TrainJobs; beside Kubeflow Trainer it explains and guards them.")

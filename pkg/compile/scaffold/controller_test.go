@@ -40,7 +40,7 @@ func TestClusterRunsJobs(t *testing.T) {
 			if len(d.Chart) == 0 {
 				t.Error("the repository gets no chart")
 			}
-			for _, found := range scaffold.Try(root, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
+			for _, found := range scaffold.FindingsWith(root, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
 				t.Errorf("%s: %s", found.Span, found.Message)
 			}
 		})

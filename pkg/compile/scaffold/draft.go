@@ -36,10 +36,10 @@ var schemaFolders = []string{"docs/schemas", ".lockstep/schemas"}
 // NewDraft writes a spec. Folder is where the schemas are, below root; empty means docs/schemas if the one of the kind is there, else
 // .lockstep/schemas.
 func NewDraft(root fs.FS, kind jsonschema.Kind, name, folder string, written Written, known *Existing) (*Draft, error) {
-	if err := free(root, kind, name, known); err != nil {
+	if err := checkNameFree(root, kind, name, known); err != nil {
 		return nil, err
 	}
-	values, err := derive(kind, name, written, known)
+	values, err := deriveValues(kind, name, written, known)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func NewDraft(root fs.FS, kind jsonschema.Kind, name, folder string, written Wri
 	if folder = path.Clean(folder); !fs.ValidPath(folder) {
 		return nil, fmt.Errorf("`%s` is not a folder below the root of the repository", folder)
 	}
-	spec := Path(kind, name)
+	spec := SpecPath(kind, name)
 	schema, err := filepath.Rel(path.Dir(spec), path.Join(folder, kind.File))
 	if err != nil {
 		return nil, fmt.Errorf("find the schema: %w", err)
 	}
-	d := &Draft{Spec: File{spec, Spec(kind, name, filepath.ToSlash(schema), values, known.examples())}}
+	d := &Draft{Spec: File{spec, SpecText(kind, name, filepath.ToSlash(schema), values, known.exampleNames())}}
 	if kind.Name == v1alpha1.ClusterKind {
 		if d.Chart, err = controllerChart(root); err != nil {
 			return nil, err

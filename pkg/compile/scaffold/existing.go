@@ -44,8 +44,8 @@ func (k *Existing) Names(kind string) []string {
 	return k.bundle.Clusters.Names()
 }
 
-// examples returns by key the first name of what the key refers to, where there is one.
-func (k *Existing) examples() map[string]string {
+// exampleNames returns by key the first name of what the key refers to, where there is one.
+func (k *Existing) exampleNames() map[string]string {
 	names := map[string]string{}
 	for key, kind := range map[string]string{
 		"profile": v1alpha1.HardwareProfileKind, "runtime": v1alpha1.MPIRuntimeKind, "runtimes": v1alpha1.MPIRuntimeKind,
@@ -58,8 +58,8 @@ func (k *Existing) examples() map[string]string {
 	return names
 }
 
-// accelerated reports whether the machines of a profile have accelerators.
-func (k *Existing) accelerated(profile string) bool {
+// hasAccelerators reports whether the machines of a profile have accelerators.
+func (k *Existing) hasAccelerators(profile string) bool {
 	definition := k.bundle.Profiles.Get(profile)
 	return definition != nil && definition.Spec.Spec.Accelerator != nil
 }
@@ -74,14 +74,14 @@ func (k *Existing) largestJob(tenant string, clusters, runtimes []string) corev1
 		}
 		for _, r := range c.Runtimes {
 			if len(runtimes) == 0 && r.Admits(tenant) || slices.Contains(runtimes, r.Name.V) {
-				raise(most, r.JobResources(r.DefaultNodes.V))
+				raiseToMost(most, r.JobResources(r.DefaultNodes.V))
 			}
 		}
 	}
 	return most
 }
 
-func raise(most, job corev1.ResourceList) {
+func raiseToMost(most, job corev1.ResourceList) {
 	for name, amount := range job {
 		if at := most[name]; amount.Cmp(at) > 0 {
 			most[name] = amount

@@ -46,7 +46,7 @@ func take(t *testing.T, root fstest.MapFS, s step) (said []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	for _, found := range scaffold.Try(root, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
+	for _, found := range scaffold.FindingsWith(root, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
 		said = append(said, string(found.Code)+" "+found.Span.String()+" "+found.Message)
 	}
 	for _, f := range d.Files() {

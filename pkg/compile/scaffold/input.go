@@ -106,8 +106,8 @@ var inputs = map[string][]Input{
 	},
 }
 
-// Asked reports whether a spec with what was written is no good without the input.
-func (i Input) Asked(written Written) bool {
+// IsMissing reports whether a spec with what was written is no good without the input.
+func (i Input) IsMissing(written Written) bool {
 	return i.Required || slices.Contains(i.Fabrics, v1alpha1.FabricType(strings.Join(written["fabric"], "")))
 }
 
@@ -115,7 +115,7 @@ func (i Input) Asked(written Written) bool {
 func (i Input) Value(kind jsonschema.Kind, written []string) (Value, error) {
 	switch i.Shape {
 	case Many:
-		return List(written), nil
+		return ListValue(written), nil
 	case Map:
 		pairs := map[string]string{}
 		for _, text := range written {
@@ -126,14 +126,14 @@ func (i Input) Value(kind jsonschema.Kind, written []string) (Value, error) {
 			pairs[name] = value
 		}
 		if i.first != "" {
-			return Pairs(i.first, i.second, pairs), nil
+			return PairsValue(i.first, i.second, pairs), nil
 		}
-		return Amounts(pairs), nil
+		return AmountsValue(pairs), nil
 	}
 	if i.isText(kind) {
-		return Text(strings.Join(written, ",")), nil
+		return TextValue(strings.Join(written, ",")), nil
 	}
-	return Bare(strings.Join(written, ",")), nil
+	return BareValue(strings.Join(written, ",")), nil
 }
 
 func (i Input) exampleName() string {

@@ -42,7 +42,7 @@ func TestCompiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range scaffold.Try(repository, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
+		for _, found := range scaffold.FindingsWith(repository, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
 			if found.Severity == diag.Error {
 				t.Errorf("%s: %s: %s\n%s", word, found.Span, found.Message, d.Spec.Data)
 			}
@@ -144,7 +144,7 @@ func TestQuota(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, d.Spec.Data)
 		}
 	}
-	if list := scaffold.Try(gpus(), d.Files(), compile.Options{Charts: helm.Renderer{}}); list.Errors() > 0 {
+	if list := scaffold.FindingsWith(gpus(), d.Files(), compile.Options{Charts: helm.Renderer{}}); list.Errors() > 0 {
 		t.Errorf("%d errors, the first: %s", list.Errors(), list.Sorted()[0].Message)
 	}
 }
@@ -195,7 +195,7 @@ func TestTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, found := range scaffold.Try(files, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
+	for _, found := range scaffold.FindingsWith(files, d.Files(), compile.Options{Charts: helm.Renderer{}}).Sorted() {
 		got = append(got, found.Span.Path())
 	}
 	if len(got) == 0 || strings.Join(got, "") != strings.Repeat("tenants/vision.yaml", len(got)) {
@@ -206,7 +206,7 @@ func TestTry(t *testing.T) {
 // TestExamplesThatExist: a key that refers to another spec is shown with the name of one that there is.
 func TestExamplesThatExist(t *testing.T) {
 	kind, _ := jsonschema.KindOf("tenant")
-	text := string(scaffold.Spec(kind, "vision", "tenant.json", scaffold.Values{}, map[string]string{"runtimes": "openmpi", "runtime": "openmpi", "profile": "cpu"}))
+	text := string(scaffold.SpecText(kind, "vision", "tenant.json", scaffold.Values{}, map[string]string{"runtimes": "openmpi", "runtime": "openmpi", "profile": "cpu"}))
 	for _, want := range []string{"#runtimes: [openmpi]", "#    - profile: cpu\n", "#    runtime: openmpi"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)

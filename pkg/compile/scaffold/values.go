@@ -12,8 +12,8 @@ import (
 // Values are the parts of a spec that are known, by path: `spec.people.editors`.
 type Values map[string]Value
 
-// below reports whether something is known inside of a path.
-func (v Values) below(path string) bool {
+// hasBelow reports whether something is known inside of a path.
+func (v Values) hasBelow(path string) bool {
 	for known := range v {
 		if strings.HasPrefix(known, path+".") {
 			return true
@@ -49,58 +49,58 @@ func (v Value) lines(key string) []string {
 	return lines
 }
 
-// scalar writes a string, quoted where YAML would read something else.
-func scalar(text string) string {
-	data, err := yaml.Marshal(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: style(text)})
+// scalarText writes a string, quoted where YAML would read something else.
+func scalarText(text string) string {
+	data, err := yaml.Marshal(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: scalarStyle(text)})
 	if err != nil {
 		return fmt.Sprintf("%q", text)
 	}
 	return strings.TrimSpace(string(data))
 }
 
-// style quotes what has several lines or would be read differently inside brackets.
-func style(text string) yaml.Style {
+// scalarStyle quotes what has several lines or would be read differently inside brackets.
+func scalarStyle(text string) yaml.Style {
 	if strings.ContainsAny(text, "\n,[]{}#") || text == "" {
 		return yaml.DoubleQuotedStyle
 	}
 	return 0
 }
 
-// Text is a string.
-func Text(text string) Value { return Value{text: scalar(text)} }
+// TextValue is a string.
+func TextValue(text string) Value { return Value{text: scalarText(text)} }
 
-// Bare is a number, an amount or a word that has no quotes. What is none of these is quoted, and the compiler says what is wrong.
-func Bare(text string) Value {
+// BareValue is a number, an amount or a word that has no quotes. What is none of these is quoted, and the compiler says what is wrong.
+func BareValue(text string) Value {
 	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+-"
 	if text == "" || strings.Trim(text, harmless) != "" {
-		return Text(text)
+		return TextValue(text)
 	}
 	return Value{text: text}
 }
 
-// List is a list of strings.
-func List(texts []string) Value {
+// ListValue is a list of strings.
+func ListValue(texts []string) Value {
 	var items []string
 	for _, text := range texts {
-		items = append(items, scalar(text))
+		items = append(items, scalarText(text))
 	}
 	return Value{text: "[" + strings.Join(items, ", ") + "]"}
 }
 
-// Amounts is a mapping from names to amounts, sorted by name.
-func Amounts(amounts map[string]string) Value {
+// AmountsValue is a mapping from names to amounts, sorted by name.
+func AmountsValue(amounts map[string]string) Value {
 	v := Value{}
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
-		v.items = append(v.items, scalar(name)+": "+Bare(amounts[name]).text)
+		v.items = append(v.items, scalarText(name)+": "+BareValue(amounts[name]).text)
 	}
 	return v
 }
 
-// Pairs is a list of mappings with two keys, sorted by the first.
-func Pairs(first, second string, pairs map[string]string) Value {
+// PairsValue is a list of mappings with two keys, sorted by the first.
+func PairsValue(first, second string, pairs map[string]string) Value {
 	v := Value{}
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
-		v.items = append(v.items, "- "+first+": "+scalar(name), "  "+second+": "+Bare(pairs[name]).text)
+		v.items = append(v.items, "- "+first+": "+scalarText(name), "  "+second+": "+BareValue(pairs[name]).text)
 	}
 	return v
 }

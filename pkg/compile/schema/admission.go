@@ -37,18 +37,18 @@ func (c *check) admissionPolicy() {
 func (c *check) matchConditions(list *object.Node) {
 	for i := range children(list) {
 		condition := &list.Children[i]
-		c.needs(condition, "name")
+		c.requireFields(condition, "name")
 		if name := condition.Get("name"); name.StringAt() != "" {
-			c.valid(name, validation.IsQualifiedName(name.Text))
+			c.refuseInvalid(name, validation.IsQualifiedName(name.Text))
 		}
 		c.expression(condition, "expression")
 	}
 }
 
 func (c *check) variable(n *object.Node) {
-	c.needs(n, "name")
+	c.requireFields(n, "name")
 	if name := n.Get("name"); name.StringAt() != "" {
-		c.valid(name, validation.IsCIdentifier(name.Text))
+		c.refuseInvalid(name, validation.IsCIdentifier(name.Text))
 	}
 	c.expression(n, "expression")
 }
@@ -83,13 +83,13 @@ func (c *check) expression(n *object.Node, field string) {
 		c.refuse(expression, "", "is not UTF-8")
 		return
 	}
-	if !expressions.match(expression.Text) {
+	if !expressions.accepts(expression.Text) {
 		c.refuse(expression, "", "is no CEL expression: %s", strings.Join(strings.Fields(syntaxError(expression.Text).Error()), " "))
 	}
 }
 
 // expressions are those with the right syntax. Clusters repeat them, and to parse those of one takes 10 ms.
-var expressions = &accepted{right: func(text string) bool { return syntaxError(text) == nil }}
+var expressions = &acceptedTexts{right: func(text string) bool { return syntaxError(text) == nil }}
 
 func syntaxError(expression string) error {
 	_, issues := environment().Parse(expression)
@@ -102,9 +102,9 @@ func (c *check) admissionBinding() {
 		c.refuse(c.root, "spec", "required, but missing")
 		return
 	}
-	c.needs(spec, "policyName")
+	c.requireFields(spec, "policyName")
 	if name := spec.Get("policyName"); name.StringAt() != "" {
-		c.valid(name, validation.IsDNS1123Subdomain(name.Text))
+		c.refuseInvalid(name, validation.IsDNS1123Subdomain(name.Text))
 	}
 	c.matchResources(spec.Get("matchResources"))
 	actions := spec.Get("validationActions")
@@ -114,7 +114,7 @@ func (c *check) admissionBinding() {
 	for i := range children(actions) {
 		c.oneOf(&actions.Children[i], "Deny", "Warn", "Audit")
 	}
-	if contains(actions, "Deny") && contains(actions, "Warn") {
+	if listContains(actions, "Deny") && listContains(actions, "Warn") {
 		c.refuse(actions, "", "Deny and Warn together would tell the user everything twice, which is not allowed")
 	}
 }
@@ -139,7 +139,7 @@ func (c *check) resourceRule(n *object.Node) {
 		if len(children(list)) == 0 {
 			c.refuse(n, field, "required, but missing: at least one")
 		}
-		if field != "resources" && contains(list, "*") && len(list.Children) > 1 {
+		if field != "resources" && listContains(list, "*") && len(list.Children) > 1 {
 			c.refuse(list, "", "found * beside others, which it contains")
 		}
 	}

@@ -17,26 +17,26 @@ import (
 //go:embed embedded
 var embedded embed.FS
 
-// archive is the open archive: its directory has been read, no schema has.
-type archive struct {
+// schemaArchive is the open archive: its directory has been read, no schema has.
+type schemaArchive struct {
 	files  map[string]*zip.File
 	minors []int
 
 	mu     sync.Mutex
-	tables map[fingerprint]*table
+	tables map[fileFingerprint]*kindTable
 }
 
-// fingerprint is a file by what is in it. Most schemas are the same in neighbouring versions; TestFingerprints sees that no two others look so.
-type fingerprint struct {
-	kind kind
+// fileFingerprint is a file by what is in it. Most schemas are the same in neighbouring versions; TestFingerprints sees that no two others look so.
+type fileFingerprint struct {
+	kind objectKind
 	sum  uint32
 	size uint64
 }
 
 // opened returns the archive, or nil if the build has none.
-var opened = sync.OnceValue(func() *archive { return read(embedded) })
+var opened = sync.OnceValue(func() *schemaArchive { return openArchive(embedded) })
 
-func read(files fs.FS) *archive {
+func openArchive(files fs.FS) *schemaArchive {
 	file, err := files.Open("embedded/schemas.zip")
 	if err != nil {
 		return nil
@@ -49,12 +49,12 @@ func read(files fs.FS) *archive {
 	if err != nil {
 		panic(fmt.Sprintf("the embedded schemas are damaged: %v: run `make schemas` and build again", err))
 	}
-	return open(reader)
+	return readDirectory(reader)
 }
 
-// open reads the directory of an archive. The first folder of a name is `crd`, or the version of Kubernetes for native kinds.
-func open(reader *zip.Reader) *archive {
-	a := &archive{files: make(map[string]*zip.File, len(reader.File)), tables: map[fingerprint]*table{}}
+// readDirectory reads the directory of an archive. The first folder of a name is `crd`, or the version of Kubernetes for native kinds.
+func readDirectory(reader *zip.Reader) *schemaArchive {
+	a := &schemaArchive{files: make(map[string]*zip.File, len(reader.File)), tables: map[fileFingerprint]*kindTable{}}
 	for _, file := range reader.File {
 		a.files[file.Name] = file
 		folder, _, _ := strings.Cut(file.Name, "/")
@@ -68,7 +68,7 @@ func open(reader *zip.Reader) *archive {
 }
 
 // table returns the schema of a kind; nil if the archive has none.
-func (a *archive) table(minor int, k kind) *table {
+func (a *schemaArchive) table(minor int, k objectKind) *kindTable {
 	name := k.apiVersion + "/" + k.kind
 	file := a.files[fmt.Sprintf("1.%d/%s", minor, name)]
 	if file == nil {
@@ -77,25 +77,25 @@ func (a *archive) table(minor int, k kind) *table {
 	if file == nil {
 		return nil
 	}
-	key := fingerprint{kind: k, sum: file.CRC32, size: file.UncompressedSize64}
+	key := fileFingerprint{kind: k, sum: file.CRC32, size: file.UncompressedSize64}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.tables[key] == nil {
-		a.tables[key] = unpack(file, k)
+		a.tables[key] = unpackTable(file, k)
 	}
 	t := *a.tables[key]
 	t.validName = nameRule(k, minor)
 	return &t
 }
 
-// unpack reads the schema of a kind. The archive is our own, so damage is a mistake of the build.
-func unpack(file *zip.File, k kind) *table {
+// unpackTable reads the schema of a kind. The archive is our own, so damage is a mistake of the build.
+func unpackTable(file *zip.File, k objectKind) *kindTable {
 	reader, err := file.Open()
 	if err == nil {
 		defer reader.Close()
-		t := &table{name: k}
+		t := &kindTable{name: k}
 		if err = json.NewDecoder(reader).Decode(t); err == nil {
-			t.prepare()
+			t.prepareChecks()
 			return t
 		}
 	}

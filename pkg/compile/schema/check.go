@@ -16,7 +16,7 @@ import (
 // check is the walk over one object. Values are named by their node while it goes on; their paths are looked for when there is a
 // problem, which is rare.
 type check struct {
-	table    *table
+	table    *kindTable
 	minor    int
 	root     *object.Node
 	problems []Problem
@@ -49,10 +49,10 @@ func (c *check) refuse(n *object.Node, missing, format string, args ...any) {
 		c.problems = append(c.problems, Problem{})
 		return
 	}
-	path, from := locate(c.root, n)
+	path, from := locateValue(c.root, n)
 	for name := range strings.SplitSeq(missing, ".") {
 		if name != "" {
-			path = join(path, name)
+			path = joinPath(path, name)
 		}
 	}
 	c.problems = append(c.problems, Problem{Path: path, From: from, Message: fmt.Sprintf(format, args...)})
@@ -62,12 +62,12 @@ func (c *check) refuse(n *object.Node, missing, format string, args ...any) {
 func (c *check) value(n *object.Node, at int) {
 	s := &c.table.Shapes[at]
 	if n.Kind == object.NullNode {
-		c.remember(n, s, false)
+		c.rememberNull(n, s, false)
 		c.null(n, s)
 		return
 	}
 	if s.kinds&(1<<n.Kind) == 0 {
-		c.refuse(n, "", "found %s, allowed is %s", found(n), s.typeName())
+		c.refuse(n, "", "found %s, allowed is %s", foundText(n), s.typeName())
 		return
 	}
 	switch {
@@ -82,7 +82,7 @@ func (c *check) value(n *object.Node, at int) {
 		c.combinations(n, s)
 	}
 	if s.rules != nil && len(c.problems) == 0 {
-		c.evaluate(n, s)
+		c.evaluateRules(n, s)
 	}
 }
 
@@ -90,18 +90,18 @@ func (c *check) value(n *object.Node, at int) {
 func (c *check) withoutNulls() *object.Node {
 	root := *c.root
 	if c.table.Native {
-		root = c.pruned(root)
+		root = c.withoutNullsBelow(root)
 		return &root
 	}
 	if metadata := root.Get("metadata"); metadata != nil {
 		root.Children = slices.Clone(root.Children)
-		*root.Get("metadata") = c.pruned(*metadata)
+		*root.Get("metadata") = c.withoutNullsBelow(*metadata)
 	}
 	return &root
 }
 
-// pruned returns a copy with what is read in the place of nulls.
-func (c *check) pruned(n object.Node) object.Node {
+// withoutNullsBelow returns a copy with what is read in the place of nulls.
+func (c *check) withoutNullsBelow(n object.Node) object.Node {
 	var kept []object.Node
 	for i := range n.Children {
 		child := n.Children[i]
@@ -109,15 +109,15 @@ func (c *check) pruned(n object.Node) object.Node {
 			child = read
 		}
 		if child.Kind != object.Nothing {
-			kept = append(kept, c.pruned(child))
+			kept = append(kept, c.withoutNullsBelow(child))
 		}
 	}
 	n.Children = kept
 	return n
 }
 
-// remember keeps a null, and what is read in its place where the key of a map or the item of a list stays.
-func (c *check) remember(n *object.Node, s *node, stays bool) {
+// rememberNull keeps a null, and what is read in its place where the key of a map or the item of a list stays.
+func (c *check) rememberNull(n *object.Node, s *shapeNode, stays bool) {
 	if c.nulls == nil {
 		c.nulls = map[*object.Node]object.Node{}
 	}
@@ -132,13 +132,13 @@ func (c *check) remember(n *object.Node, s *node, stays bool) {
 }
 
 // null checks a null. Go types take it as absent; a custom resource loses it where there is a default to put there.
-func (c *check) null(n *object.Node, s *node) {
+func (c *check) null(n *object.Node, s *shapeNode) {
 	if !c.table.Native && !s.Nullable && s.Default == nil && s.typeName() != "" {
 		c.refuse(n, "", "found null, allowed is %s", s.typeName())
 	}
 }
 
-func (c *check) fields(n *object.Node, s *node) {
+func (c *check) fields(n *object.Node, s *shapeNode) {
 	for i := range n.Children {
 		child := &n.Children[i]
 		if at, known := s.Properties[child.Key]; known {
@@ -146,10 +146,10 @@ func (c *check) fields(n *object.Node, s *node) {
 		} else if s.Values != nil {
 			c.value(child, *s.Values)
 			if child.Kind == object.NullNode {
-				c.remember(child, &c.table.Shapes[*s.Values], true)
+				c.rememberNull(child, &c.table.Shapes[*s.Values], true)
 			}
 		} else if !s.Open && s.Type != "" {
-			c.unknown(child, s)
+			c.unknownField(child, s)
 		}
 	}
 	for _, name := range s.Required {
@@ -157,10 +157,10 @@ func (c *check) fields(n *object.Node, s *node) {
 			c.refuse(n, name, "required, but missing")
 		}
 	}
-	c.size(n, len(n.Children), s.MinProperties, s.MaxProperties, "entries")
+	c.lengthInBounds(n, len(n.Children), s.MinProperties, s.MaxProperties, "entries")
 	switch {
 	case s.Embedded:
-		c.embedded(n)
+		c.embeddedObject(n)
 	case s.Format == shape.LabelSelector:
 		c.labelSelector(n)
 	case s.Format == shape.PodSpec:
@@ -168,8 +168,8 @@ func (c *check) fields(n *object.Node, s *node) {
 	}
 }
 
-// unknown reports a field that the schema does not have.
-func (c *check) unknown(child *object.Node, s *node) {
+// unknownField reports a field that the schema does not have.
+func (c *check) unknownField(child *object.Node, s *shapeNode) {
 	names := slices.Sorted(maps.Keys(s.Properties))
 	switch near, found := diag.Nearest(child.Key, names); {
 	case found:
@@ -182,8 +182,8 @@ func (c *check) unknown(child *object.Node, s *node) {
 	c.problems[len(c.problems)-1].Key = child.Key
 }
 
-// embedded checks what makes a map an object of Kubernetes.
-func (c *check) embedded(n *object.Node) {
+// embeddedObject checks what makes a map an object of Kubernetes.
+func (c *check) embeddedObject(n *object.Node) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if n.StringAt(name) == "" {
 			c.refuse(n, name, "required, but missing")
@@ -191,8 +191,8 @@ func (c *check) embedded(n *object.Node) {
 	}
 }
 
-// size checks the length of something.
-func (c *check) size(n *object.Node, length int, least, most *int, of string) {
+// lengthInBounds checks the length of something.
+func (c *check) lengthInBounds(n *object.Node, length int, least, most *int, of string) {
 	if least != nil && length < *least {
 		c.refuse(n, "", "found %d %s, at least %d are needed", length, of, *least)
 	}
@@ -202,23 +202,23 @@ func (c *check) size(n *object.Node, length int, least, most *int, of string) {
 }
 
 // combinations checks allOf, anyOf, oneOf and not.
-func (c *check) combinations(n *object.Node, s *node) {
+func (c *check) combinations(n *object.Node, s *shapeNode) {
 	for _, at := range s.AllOf {
 		c.value(n, at)
 	}
-	if len(s.AnyOf) > 0 && c.fitting(n, s.AnyOf) == 0 {
-		c.refuse(n, "", "fits none of the alternatives that the schema allows%s", c.alternatives(s.AnyOf))
+	if len(s.AnyOf) > 0 && c.countFitting(n, s.AnyOf) == 0 {
+		c.refuse(n, "", "fits none of the alternatives that the schema allows%s", c.alternativesText(s.AnyOf))
 	}
-	if len(s.OneOf) > 0 && c.fitting(n, s.OneOf) != 1 {
-		c.refuse(n, "", "must fit exactly one of the alternatives that the schema allows, but fits %d%s", c.fitting(n, s.OneOf), c.alternatives(s.OneOf))
+	if len(s.OneOf) > 0 && c.countFitting(n, s.OneOf) != 1 {
+		c.refuse(n, "", "must fit exactly one of the alternatives that the schema allows, but fits %d%s", c.countFitting(n, s.OneOf), c.alternativesText(s.OneOf))
 	}
-	if s.Not != nil && c.fitting(n, []int{*s.Not}) > 0 {
-		c.refuse(n, "", "has a form that the schema excludes%s", c.alternatives([]int{*s.Not}))
+	if s.Not != nil && c.countFitting(n, []int{*s.Not}) > 0 {
+		c.refuse(n, "", "has a form that the schema excludes%s", c.alternativesText([]int{*s.Not}))
 	}
 }
 
-// fitting returns how many of the shapes a value fits.
-func (c *check) fitting(n *object.Node, shapes []int) int {
+// countFitting returns how many of the shapes a value fits.
+func (c *check) countFitting(n *object.Node, shapes []int) int {
 	before, count := c.problems, 0
 	c.trying++
 	for _, at := range shapes {
@@ -232,8 +232,8 @@ func (c *check) fitting(n *object.Node, shapes []int) int {
 	return count
 }
 
-// alternatives says what alternatives ask for, if that is fields.
-func (c *check) alternatives(shapes []int) string {
+// alternativesText says what alternatives ask for, if that is fields.
+func (c *check) alternativesText(shapes []int) string {
 	var fields []string
 	for _, at := range shapes {
 		if required := c.table.Shapes[at].Required; len(required) > 0 {
@@ -246,13 +246,13 @@ func (c *check) alternatives(shapes []int) string {
 	return ": " + strings.Join(fields, ", or ")
 }
 
-// locate returns the path of a value, and where it or the nearest container comes from.
-func locate(root, wanted *object.Node) (string, *origin.Origin) {
-	path, from, _ := search(root, wanted, "", nil)
+// locateValue returns the path of a value, and where it or the nearest container comes from.
+func locateValue(root, wanted *object.Node) (string, *origin.Origin) {
+	path, from, _ := searchValue(root, wanted, "", nil)
 	return path, from
 }
 
-func search(n, wanted *object.Node, path string, from *origin.Origin) (string, *origin.Origin, bool) {
+func searchValue(n, wanted *object.Node, path string, from *origin.Origin) (string, *origin.Origin, bool) {
 	if n.From != nil {
 		from = n.From
 	}
@@ -263,19 +263,19 @@ func search(n, wanted *object.Node, path string, from *origin.Origin) (string, *
 		child := &n.Children[i]
 		below := path + "[" + strconv.Itoa(i) + "]"
 		if n.Kind == object.MapNode {
-			below = join(path, child.Key)
+			below = joinPath(path, child.Key)
 		}
-		if path, from, found := search(child, wanted, below, from); found {
+		if path, from, found := searchValue(child, wanted, below, from); found {
 			return path, from, true
 		}
 	}
 	return path, from, false
 }
 
-// join returns the path of a key in a map.
-func join(path, key string) string {
+// joinPath returns the path of a key in a map.
+func joinPath(path, key string) string {
 	for _, letter := range key {
-		if !alphanumeric(letter) && letter != '_' && letter != '-' {
+		if !isAlphanumeric(letter) && letter != '_' && letter != '-' {
 			return path + "[" + strconv.Quote(key) + "]"
 		}
 	}
@@ -285,6 +285,6 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-func alphanumeric(letter rune) bool {
+func isAlphanumeric(letter rune) bool {
 	return 'a' <= letter && letter <= 'z' || 'A' <= letter && letter <= 'Z' || '0' <= letter && letter <= '9'
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func TestWithoutArchive(t *testing.T) {
-	if a := read(fstest.MapFS{"embedded/README.md": {}}); a != nil {
+	if a := openArchive(fstest.MapFS{"embedded/README.md": {}}); a != nil {
 		t.Errorf("an archive was found where none is: %v", a)
 	}
 }
@@ -38,8 +38,8 @@ func TestEveryRuleCompiles(t *testing.T) {
 	}
 }
 
-func (a *archive) kinds() []kind {
-	var all []kind
+func (a *schemaArchive) kinds() []objectKind {
+	var all []objectKind
 	for name := range a.files {
 		for i := len(name) - 1; i > 0; i-- {
 			if name[i] == '/' {
@@ -47,7 +47,7 @@ func (a *archive) kinds() []kind {
 				if name[0] == '1' {
 					folder = len("1.36/")
 				}
-				all = append(all, kind{name[folder:i], name[i+1:]})
+				all = append(all, objectKind{name[folder:i], name[i+1:]})
 				break
 			}
 		}
@@ -61,7 +61,7 @@ func FuzzPlainAmount(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if !plainAmount(text) {
+		if !isPlainAmount(text) {
 			return
 		}
 		quantity, err := resource.ParseQuantity(text)
@@ -80,10 +80,10 @@ func FuzzPlainNames(f *testing.F) {
 		if isLabel(text) && len(validation.IsDNS1123Label(text)) > 0 {
 			t.Errorf("%q is no DNS label", text)
 		}
-		if isWord(text) && len(validation.IsValidLabelValue(text)) > 0 {
+		if isLabelWord(text) && len(validation.IsValidLabelValue(text)) > 0 {
 			t.Errorf("%q is no label value", text)
 		}
-		if plainKey(text) && len(validation.IsQualifiedName(text)) > 0 {
+		if isPlainKey(text) && len(validation.IsQualifiedName(text)) > 0 {
 			t.Errorf("%q is no label key", text)
 		}
 	})
@@ -95,7 +95,7 @@ func TestFingerprints(t *testing.T) {
 	if a == nil {
 		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
 	}
-	first := map[fingerprint]string{}
+	first := map[fileFingerprint]string{}
 	shared := 0
 	for name, file := range a.files {
 		reader, err := file.Open()
@@ -106,7 +106,7 @@ func TestFingerprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := fingerprint{sum: file.CRC32, size: file.UncompressedSize64}
+		key := fileFingerprint{sum: file.CRC32, size: file.UncompressedSize64}
 		if other, found := first[key]; found {
 			shared++
 			if other != string(data) {

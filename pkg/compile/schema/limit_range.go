@@ -10,7 +10,7 @@ func (c *check) limitRange() {
 	limits := c.root.At("spec", "limits")
 	for i := range children(limits) {
 		limit := &limits.Children[i]
-		c.limit(limit)
+		c.limitRangeItem(limit)
 		for j := range i {
 			if limits.Children[j].StringAt("type") == limit.StringAt("type") {
 				c.refuse(limit, "type", "limits of the type %s are there already", limit.StringAt("type"))
@@ -23,7 +23,7 @@ func (c *check) limitRange() {
 // between defaultRequest and them.
 var limitFields = []string{"min", "defaultRequest", "default", "max"}
 
-func (c *check) limit(n *object.Node) {
+func (c *check) limitRangeItem(n *object.Node) {
 	kind := n.Get("type")
 	if kind == nil || kind.Text == "" {
 		c.refuse(n, "type", "required, but missing")
@@ -54,7 +54,7 @@ func (c *check) limitField(n *object.Node, field string) {
 	}
 	for i := range children(amounts) {
 		c.resourceName(&amounts.Children[i], known)
-		if field == "maxLimitRequestRatio" && amount(&amounts.Children[i]).CmpInt64(1) < 0 {
+		if field == "maxLimitRequestRatio" && amountOf(&amounts.Children[i]).CmpInt64(1) < 0 {
 			c.refuse(&amounts.Children[i], "", "found `%s`, the least allowed is 1", amounts.Children[i].Text)
 		}
 	}
@@ -66,19 +66,19 @@ func (c *check) limitOrder(n *object.Node) {
 			c.notAbove(n, lower, upper)
 		}
 	}
-	c.ratios(n)
+	c.limitRatios(n)
 	requests := n.Get("defaultRequest")
 	for i := range children(requests) {
 		request := &requests.Children[i]
 		limit := n.At("default", request.Key)
-		if limit != nil && !overcommitted(request.Key) && compare(limit, request) != 0 {
+		if limit != nil && !mayOvercommit(request.Key) && compareAmounts(limit, request) != 0 {
 			c.refuse(request, "", "found `%s`, but the default limit is `%s`: of %s both must be equal", request.Text, limit.Text, request.Key)
 		}
 	}
 }
 
-// overcommitted reports whether pods may request less of a resource than they may use.
-func overcommitted(name string) bool {
+// mayOvercommit reports whether pods may request less of a resource than they may use.
+func mayOvercommit(name string) bool {
 	return !strings.Contains(name, "/") && !strings.HasPrefix(name, "hugepages-")
 }
 
@@ -86,14 +86,14 @@ func (c *check) notAbove(n *object.Node, lower, upper string) {
 	low := n.Get(lower)
 	for i := range children(low) {
 		a := &low.Children[i]
-		if b := n.At(upper, a.Key); b != nil && compare(a, b) > 0 {
+		if b := n.At(upper, a.Key); b != nil && compareAmounts(a, b) > 0 {
 			c.refuse(a, "", "found `%s`, but %s is `%s`, which is less", a.Text, upper, b.Text)
 		}
 	}
 }
 
-// ratios checks that a limit may be as many times a request as max is of min, at most.
-func (c *check) ratios(n *object.Node) {
+// limitRatios checks that a limit may be as many times a request as max is of min, at most.
+func (c *check) limitRatios(n *object.Node) {
 	ratios := n.Get("maxLimitRequestRatio")
 	for i := range children(ratios) {
 		ratio := &ratios.Children[i]
@@ -101,10 +101,10 @@ func (c *check) ratios(n *object.Node) {
 		if least == nil || most == nil {
 			continue
 		}
-		if limit := approximate(most) / approximate(least); approximate(ratio) > limit {
+		if limit := approximateAmount(most) / approximateAmount(least); approximateAmount(ratio) > limit {
 			c.refuse(ratio, "", "found `%s`, but max is only %v times min", ratio.Text, limit)
 		}
 	}
 }
 
-func approximate(n *object.Node) float64 { return amount(n).AsApproximateFloat64() }
+func approximateAmount(n *object.Node) float64 { return amountOf(n).AsApproximateFloat64() }

@@ -23,13 +23,13 @@ func (c *check) metadata() {
 	c.annotations(metadata.Get("annotations"))
 	if finalizers := metadata.Get("finalizers"); finalizers != nil {
 		for i := range finalizers.Children {
-			c.valid(&finalizers.Children[i], validation.IsQualifiedName(finalizers.Children[i].Text))
+			c.refuseInvalid(&finalizers.Children[i], validation.IsQualifiedName(finalizers.Children[i].Text))
 		}
 	}
 }
 
-// valid reports what a validation function found wrong with a value.
-func (c *check) valid(n *object.Node, wrong []string) {
+// refuseInvalid reports what a validation function found wrong with a value.
+func (c *check) refuseInvalid(n *object.Node, wrong []string) {
 	for _, reason := range wrong {
 		c.refuse(n, "", "found `%s`: %s", n.Text, reason)
 	}
@@ -39,9 +39,9 @@ func (c *check) name(metadata *object.Node) {
 	name, prefix := metadata.Get("name"), metadata.Get("generateName")
 	switch {
 	case name.StringAt() != "":
-		c.valid(name, c.table.validName(name.Text))
+		c.refuseInvalid(name, c.table.validName(name.Text))
 	case prefix.StringAt() != "":
-		c.valid(prefix, c.table.validName(prefix.Text+"x"))
+		c.refuseInvalid(prefix, c.table.validName(prefix.Text+"x"))
 	default:
 		c.refuse(metadata, "name", "required, but missing")
 	}
@@ -55,23 +55,23 @@ func (c *check) namespace(metadata *object.Node) {
 	case namespace.StringAt() == "":
 		c.refuse(metadata, "namespace", "required, but missing: a %s lives in a namespace", c.table.name.kind)
 	case !isLabel(namespace.Text):
-		c.valid(namespace, validation.IsDNS1123Label(namespace.Text))
+		c.refuseInvalid(namespace, validation.IsDNS1123Label(namespace.Text))
 	}
 }
 
 // nameRule returns what says what is wrong with a name of a kind. Nearly all names are plain, which takes no regular expression to see.
-func nameRule(k kind, minor int) func(string) []string {
+func nameRule(k objectKind, minor int) func(string) []string {
 	group, _, _ := strings.Cut(k.apiVersion, "/")
 	switch {
 	case group == "rbac.authorization.k8s.io":
 		return content.IsPathSegmentName
-	case k == kind{"v1", "Namespace"}:
+	case k == objectKind{"v1", "Namespace"}:
 		return unlessPlain(validation.IsDNS1123Label)
-	case k == kind{"v1", "Service"} && minor < 36:
+	case k == objectKind{"v1", "Service"} && minor < 36:
 		return validation.IsDNS1035Label
-	case k == kind{"v1", "Service"}:
+	case k == objectKind{"v1", "Service"}:
 		return unlessPlain(validation.IsDNS1123Label)
-	case k == kind{"batch/v1", "CronJob"}:
+	case k == objectKind{"batch/v1", "CronJob"}:
 		return cronJobName
 	}
 	return unlessPlain(validation.IsDNS1123Subdomain)
@@ -114,7 +114,7 @@ func (c *check) labels(labels *object.Node) {
 	}
 	for i := range labels.Children {
 		label := &labels.Children[i]
-		c.key(label, label.Key)
+		c.labelKey(label, label.Key)
 		c.labelValue(label)
 	}
 }
@@ -126,7 +126,7 @@ func (c *check) annotations(annotations *object.Node) {
 	size := 0
 	for i := range annotations.Children {
 		annotation := &annotations.Children[i]
-		c.key(annotation, strings.ToLower(annotation.Key))
+		c.labelKey(annotation, strings.ToLower(annotation.Key))
 		size += len(annotation.Key) + len(annotation.Text)
 	}
 	if size > apivalidation.TotalAnnotationSizeLimitB {
@@ -134,9 +134,9 @@ func (c *check) annotations(annotations *object.Node) {
 	}
 }
 
-// key checks the key of a label or an annotation.
-func (c *check) key(n *object.Node, key string) {
-	if plainKey(key) {
+// labelKey checks the key of a label or an annotation.
+func (c *check) labelKey(n *object.Node, key string) {
+	if isPlainKey(key) {
 		return
 	}
 	for _, reason := range validation.IsQualifiedName(key) {
@@ -145,16 +145,16 @@ func (c *check) key(n *object.Node, key string) {
 }
 
 func (c *check) labelValue(n *object.Node) {
-	if n.Text != "" && !isWord(n.Text) {
-		c.valid(n, validation.IsValidLabelValue(n.Text))
+	if n.Text != "" && !isLabelWord(n.Text) {
+		c.refuseInvalid(n, validation.IsValidLabelValue(n.Text))
 	}
 }
 
-// plainKey says of most valid keys that they are: a word, or a word after a domain and a slash.
-func plainKey(key string) bool {
+// isPlainKey says of most valid keys that they are: a word, or a word after a domain and a slash.
+func isPlainKey(key string) bool {
 	domain, name, prefixed := strings.Cut(key, "/")
 	if !prefixed {
-		return isWord(key)
+		return isLabelWord(key)
 	}
 	for rest, more := domain, true; more; {
 		var label string
@@ -163,16 +163,16 @@ func plainKey(key string) bool {
 			return false
 		}
 	}
-	return isWord(name) && len(domain) <= validation.DNS1123SubdomainMaxLength
+	return isLabelWord(name) && len(domain) <= validation.DNS1123SubdomainMaxLength
 }
 
-// isWord reports whether a text is at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends.
-func isWord(text string) bool {
-	if text == "" || len(text) > validation.LabelValueMaxLength || !alphanumeric(rune(text[0])) || !alphanumeric(rune(text[len(text)-1])) {
+// isLabelWord reports whether a text is at most 63 letters, digits, dashes, underscores and dots, with a letter or digit at both ends.
+func isLabelWord(text string) bool {
+	if text == "" || len(text) > validation.LabelValueMaxLength || !isAlphanumeric(rune(text[0])) || !isAlphanumeric(rune(text[len(text)-1])) {
 		return false
 	}
 	for i := range len(text) {
-		if letter := text[i]; !alphanumeric(rune(letter)) && letter != '-' && letter != '_' && letter != '.' {
+		if letter := text[i]; !isAlphanumeric(rune(letter)) && letter != '-' && letter != '_' && letter != '.' {
 			return false
 		}
 	}

@@ -12,48 +12,48 @@ import (
 
 // nativeRules returns what the API server checks in Go code for a kind: the part of k8s.io/kubernetes/pkg/apis/*/validation that a
 // bundle can break. The code there cannot be imported.
-func nativeRules(k kind) func(*check) {
+func nativeRules(k objectKind) func(*check) {
 	switch k {
-	case kind{"v1", "Namespace"}:
+	case objectKind{"v1", "Namespace"}:
 		return (*check).namespaceLabels
-	case kind{"v1", "ResourceQuota"}:
+	case objectKind{"v1", "ResourceQuota"}:
 		return (*check).resourceQuota
-	case kind{"v1", "LimitRange"}:
+	case objectKind{"v1", "LimitRange"}:
 		return (*check).limitRange
-	case kind{"v1", "PersistentVolumeClaim"}:
+	case objectKind{"v1", "PersistentVolumeClaim"}:
 		return (*check).persistentVolumeClaim
-	case kind{"v1", "ConfigMap"}:
+	case objectKind{"v1", "ConfigMap"}:
 		return (*check).dataKeys
-	case kind{"v1", "Secret"}:
+	case objectKind{"v1", "Secret"}:
 		return (*check).secret
-	case kind{"v1", "Service"}:
+	case objectKind{"v1", "Service"}:
 		return (*check).service
-	case kind{"networking.k8s.io/v1", "NetworkPolicy"}:
+	case objectKind{"networking.k8s.io/v1", "NetworkPolicy"}:
 		return (*check).networkPolicy
-	case kind{"rbac.authorization.k8s.io/v1", "Role"}, kind{"rbac.authorization.k8s.io/v1", "ClusterRole"}:
+	case objectKind{"rbac.authorization.k8s.io/v1", "Role"}, objectKind{"rbac.authorization.k8s.io/v1", "ClusterRole"}:
 		return (*check).role
-	case kind{"rbac.authorization.k8s.io/v1", "RoleBinding"}, kind{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}:
+	case objectKind{"rbac.authorization.k8s.io/v1", "RoleBinding"}, objectKind{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}:
 		return (*check).roleBinding
-	case kind{"scheduling.k8s.io/v1", "PriorityClass"}:
+	case objectKind{"scheduling.k8s.io/v1", "PriorityClass"}:
 		return (*check).priorityClass
-	case kind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"}:
+	case objectKind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"}:
 		return (*check).admissionPolicy
-	case kind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"}:
+	case objectKind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"}:
 		return (*check).admissionBinding
-	case kind{"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"}, kind{"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"}:
+	case objectKind{"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"}, objectKind{"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"}:
 		return (*check).webhooks
-	case kind{"apps/v1", "Deployment"}, kind{"apps/v1", "StatefulSet"}, kind{"apps/v1", "DaemonSet"}:
+	case objectKind{"apps/v1", "Deployment"}, objectKind{"apps/v1", "StatefulSet"}, objectKind{"apps/v1", "DaemonSet"}:
 		return (*check).workload
-	case kind{"batch/v1", "Job"}:
+	case objectKind{"batch/v1", "Job"}:
 		return func(c *check) { c.job(c.root.Get("spec")) }
-	case kind{"batch/v1", "CronJob"}:
+	case objectKind{"batch/v1", "CronJob"}:
 		return (*check).cronJob
-	case kind{"policy/v1", "PodDisruptionBudget"}:
+	case objectKind{"policy/v1", "PodDisruptionBudget"}:
 		return (*check).disruptionBudget
-	case kind{"autoscaling/v2", "HorizontalPodAutoscaler"}:
+	case objectKind{"autoscaling/v2", "HorizontalPodAutoscaler"}:
 		return (*check).autoscaler
-	case kind{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}:
-		return (*check).definition
+	case objectKind{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}:
+		return (*check).customResourceDefinition
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func (c *check) oneOfOrDefault(n *object.Node, allowed ...string) {
 	}
 }
 
-// needs checks that fields are there and not empty.
-func (c *check) needs(n *object.Node, names ...string) {
+// requireFields checks that fields are there and not empty.
+func (c *check) requireFields(n *object.Node, names ...string) {
 	for _, name := range names {
 		if field := n.Get(name); field == nil || field.Text == "" && field.Leaf() {
 			c.refuse(n, name, "required, but missing or empty")
@@ -81,8 +81,8 @@ func (c *check) needs(n *object.Node, names ...string) {
 	}
 }
 
-// amount returns an amount, 0 for nothing. One that does not parse has been refused already.
-func amount(n *object.Node) *resource.Quantity {
+// amountOf returns an amount, 0 for nothing. One that does not parse has been refused already.
+func amountOf(n *object.Node) *resource.Quantity {
 	if n == nil {
 		return &resource.Quantity{}
 	}
@@ -90,13 +90,13 @@ func amount(n *object.Node) *resource.Quantity {
 	return &quantity
 }
 
-// compare returns -1, 0 or 1 as an amount is less than, equal to or greater than another.
-func compare(a, b *object.Node) int { return amount(a).Cmp(*amount(b)) }
+// compareAmounts returns -1, 0 or 1 as an amount is less than, equal to or greater than another.
+func compareAmounts(a, b *object.Node) int { return amountOf(a).Cmp(*amountOf(b)) }
 
 // resourceName checks the name of a resource: of Kubernetes if it has no domain.
 func (c *check) resourceName(n *object.Node, known []string) {
 	name := n.Key
-	if !plainKey(name) {
+	if !isPlainKey(name) {
 		for _, reason := range validation.IsQualifiedName(name) {
 			c.refuse(n, "", "`%s` names no resource: %s", name, reason)
 		}
@@ -107,8 +107,8 @@ func (c *check) resourceName(n *object.Node, known []string) {
 	}
 }
 
-// whole reports whether amounts of a resource are whole numbers: of objects and of devices. A quota of requests for a device is none.
-func whole(name string) bool {
+// isWholeNumbered reports whether amounts of a resource are whole numbers: of objects and of devices. A quota of requests for a device is none.
+func isWholeNumbered(name string) bool {
 	device := strings.Contains(name, "/") && !strings.HasPrefix(name, "requests.") && !strings.Contains(name, "kubernetes.io/")
 	return device || slices.Contains(countedResources, name)
 }
@@ -127,14 +127,14 @@ var quotaResources = append([]string{
 
 // notNegative checks an amount of a resource.
 func (c *check) notNegative(n *object.Node, name string) {
-	if plainAmount(n.Text) {
+	if isPlainAmount(n.Text) {
 		return
 	}
-	quantity := amount(n)
+	quantity := amountOf(n)
 	if quantity.Sign() < 0 {
 		c.refuse(n, "", "found `%s`, the least allowed is 0", n.Text)
 	}
-	if whole(name) && quantity.MilliValue()%1000 != 0 {
+	if isWholeNumbered(name) && quantity.MilliValue()%1000 != 0 {
 		c.refuse(n, "", "found `%s`, allowed is a whole number", n.Text)
 	}
 }
@@ -183,7 +183,7 @@ func (c *check) priorityClass() {
 	name, value := c.root.At("metadata", "name"), c.root.Get("value")
 	if strings.HasPrefix(name.StringAt(), "system-") && name.StringAt() != "system-node-critical" && name.StringAt() != "system-cluster-critical" {
 		c.refuse(name, "", "found `%s`, names that begin with system- are reserved", name.Text)
-	} else if value != nil && !strings.HasPrefix(name.StringAt(), "system-") && amount(value).CmpInt64(highestPriority) > 0 {
+	} else if value != nil && !strings.HasPrefix(name.StringAt(), "system-") && amountOf(value).CmpInt64(highestPriority) > 0 {
 		c.refuse(value, "", "found %s, the most allowed is %d", value.Text, highestPriority)
 	}
 	c.oneOf(c.root.Get("preemptionPolicy"), "Never", "PreemptLowerPriority")
@@ -209,14 +209,14 @@ func (c *check) persistentVolumeClaim() {
 	}
 	c.claimedStorage(spec)
 	if class := spec.Get("storageClassName"); class.StringAt() != "" {
-		c.valid(class, validation.IsDNS1123Subdomain(class.Text))
+		c.refuseInvalid(class, validation.IsDNS1123Subdomain(class.Text))
 	}
 	c.oneOf(spec.Get("volumeMode"), "Block", "Filesystem")
 }
 
 func (c *check) claimedStorage(spec *object.Node) {
 	storage := spec.At("resources", "requests", "storage")
-	switch quantity := amount(storage); {
+	switch quantity := amountOf(storage); {
 	case storage == nil:
 		c.refuse(spec, "resources.requests.storage", "required, but missing")
 	case quantity.Sign() <= 0:

@@ -42,7 +42,7 @@ func (c *check) policyRules(rules *object.Node, peers string) {
 func (c *check) policyPort(n *object.Node) {
 	c.oneOf(n.Get("protocol"), protocols...)
 	port, end := n.Get("port"), n.Get("endPort")
-	c.port(port)
+	c.portNumberOrName(port)
 	switch {
 	case end == nil:
 	case port == nil || port.Kind != object.NumberNode:
@@ -50,16 +50,16 @@ func (c *check) policyPort(n *object.Node) {
 	case portNumber(end) < portNumber(port):
 		c.refuse(end, "", "found %s, the least allowed is the port, %s", end.Text, port.Text)
 	default:
-		c.port(end)
+		c.portNumberOrName(end)
 	}
 }
 
-// port checks the number or the name of a port; one that is absent is fine.
-func (c *check) port(n *object.Node) {
+// portNumberOrName checks the number or the name of a port; one that is absent is fine.
+func (c *check) portNumberOrName(n *object.Node) {
 	switch {
 	case n == nil:
 	case n.Kind == object.TextNode:
-		c.valid(n, validation.IsValidPortName(n.Text))
+		c.refuseInvalid(n, validation.IsValidPortName(n.Text))
 	case portNumber(n) < 1 || portNumber(n) > 65535:
 		c.refuse(n, "", "found %s, allowed are 1 to 65535", n.Text)
 	}
@@ -126,7 +126,7 @@ func (c *check) service() {
 	c.oneOfOrDefault(spec.Get("sessionAffinity"), "ClientIP", "None")
 	c.labels(spec.Get("selector"))
 	if spec.StringAt("type") == "ExternalName" {
-		c.needs(spec, "externalName")
+		c.requireFields(spec, "externalName")
 	}
 	ports := children(spec.Get("ports"))
 	if len(ports) == 0 && spec.StringAt("type") != "ExternalName" && spec.StringAt("clusterIP") != "None" {
@@ -143,7 +143,7 @@ func (c *check) servicePort(n *object.Node, before []object.Node, several bool) 
 		c.refuse(n, "name", "required where there are several ports, but missing")
 	}
 	if name.StringAt() != "" {
-		c.valid(name, validation.IsDNS1123Label(name.Text))
+		c.refuseInvalid(name, validation.IsDNS1123Label(name.Text))
 		for i := range before {
 			if before[i].StringAt("name") == name.Text {
 				c.refuse(name, "", "found `%s`, a port before it has this name", name.Text)
@@ -151,9 +151,9 @@ func (c *check) servicePort(n *object.Node, before []object.Node, several bool) 
 		}
 	}
 	c.oneOf(n.Get("protocol"), protocols...)
-	c.needs(n, "port")
-	c.port(n.Get("port"))
+	c.requireFields(n, "port")
+	c.portNumberOrName(n.Get("port"))
 	if target := n.Get("targetPort"); target != nil && (target.Kind != object.TextNode || target.Text != "") { // an empty name is the port itself
-		c.port(target)
+		c.portNumberOrName(target)
 	}
 }

@@ -11,139 +11,31 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// workload checks what a Deployment, a StatefulSet or a DaemonSet says about its pods.
-func (c *check) workload() {
-	spec := c.root.Get("spec")
-	if spec == nil {
-		c.refuse(c.root, "spec", "required, but missing")
-		return
-	}
-	selector, template := spec.Get("selector"), spec.Get("template")
-	if selector == nil || len(children(selector.Get("matchLabels")))+len(children(selector.Get("matchExpressions"))) == 0 {
-		c.refuse(spec, "selector", "required, but missing or empty")
-		return
-	}
-	if template == nil || template.Get("spec") == nil {
-		c.refuse(spec, "template.spec.containers", "required, but missing: at least one")
-		return
-	}
-	labels := template.At("metadata", "labels")
-	for i := range children(selector.Get("matchLabels")) {
-		wanted := &selector.Get("matchLabels").Children[i]
-		if labels == nil || labels.StringAt(wanted.Key) != wanted.Text {
-			c.refuse(wanted, "", "the template lacks the label %s=%s, so its pods would not be found", wanted.Key, wanted.Text)
-		}
-	}
-	c.labels(labels)
-	if restart := template.At("spec", "restartPolicy"); restart != nil {
-		c.oneOfOrDefault(restart, "Always")
-	}
-	c.strategy(spec)
-	c.counts(spec, "replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
-}
-
-// strategies are those by which pods of a workload follow a new template.
-var strategies = map[string][]string{"Deployment": {"Recreate", "RollingUpdate"}, "StatefulSet": {"OnDelete", "RollingUpdate"}, "DaemonSet": {"OnDelete", "RollingUpdate"}}
-
-func (c *check) strategy(spec *object.Node) {
-	kind := c.table.name.kind
-	strategy := spec.Get("updateStrategy")
-	if kind == "Deployment" {
-		strategy = spec.Get("strategy")
-	}
-	if strategy != nil {
-		c.oneOfOrDefault(strategy.Get("type"), strategies[kind]...)
-		if rolling := strategy.Get("rollingUpdate"); rolling != nil && strategy.StringAt("type") == "Recreate" {
-			c.refuse(rolling, "", "not allowed with the type Recreate")
-		}
-	}
-	if kind == "StatefulSet" {
-		c.oneOfOrDefault(spec.Get("podManagementPolicy"), "OrderedReady", "Parallel")
-	}
-}
-
-// counts checks numbers that must not be below 0.
-func (c *check) counts(n *object.Node, names ...string) {
-	for _, name := range names {
-		if count := n.Get(name); count != nil && strings.HasPrefix(count.Text, "-") {
-			c.refuse(count, "", "found %s, the least allowed is 0", count.Text)
-		}
-	}
-}
-
-// job checks what a Job, or a CronJob for its Jobs, says.
-func (c *check) job(spec *object.Node) {
-	if spec == nil {
-		c.refuse(c.root, "spec", "required, but missing")
-		return
-	}
-	c.counts(spec, "backoffLimit", "parallelism", "completions", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
-	pod := spec.At("template", "spec")
-	if pod == nil || pod.StringAt("restartPolicy") == "" {
-		c.refuse(spec, "template.spec.restartPolicy", "required, but missing: OnFailure or Never")
-		return
-	}
-	c.oneOf(pod.Get("restartPolicy"), "OnFailure", "Never")
-	c.labels(spec.At("template", "metadata", "labels"))
-}
-
-func (c *check) cronJob() {
-	spec := c.root.Get("spec")
-	if spec == nil {
-		c.refuse(c.root, "spec", "required, but missing")
-		return
-	}
-	c.needs(spec, "schedule")
-	c.schedule(spec.Get("schedule"))
-	c.oneOf(spec.Get("concurrencyPolicy"), "Allow", "Forbid", "Replace")
-	c.counts(spec, "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
-	if template := spec.Get("jobTemplate"); template != nil {
-		c.job(template.Get("spec"))
-	}
-}
-
-func (c *check) disruptionBudget() {
-	spec := c.root.Get("spec")
-	if spec == nil {
-		return
-	}
-	least, most := spec.Get("minAvailable"), spec.Get("maxUnavailable")
-	if least != nil && most != nil {
-		c.refuse(most, "", "not allowed beside minAvailable")
-	}
-	for _, limit := range []*object.Node{least, most} {
-		if limit.StringAt() != "" {
-			c.valid(limit, validation.IsValidPercent(limit.Text))
-		}
-	}
-	c.counts(spec, "minAvailable", "maxUnavailable")
-}
-
 // podSpec checks pods, wherever they are in a native kind.
 func (c *check) podSpec(n *object.Node) {
 	c.oneOfOrDefault(n.Get("restartPolicy"), "Always", "OnFailure", "Never")
 	c.oneOfOrDefault(n.Get("dnsPolicy"), "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 	if account := n.Get("serviceAccountName"); account.StringAt() != "" {
-		c.valid(account, validation.IsDNS1123Subdomain(account.Text))
+		c.refuseInvalid(account, validation.IsDNS1123Subdomain(account.Text))
 	}
 	c.labels(n.Get("nodeSelector"))
 	c.seccomp(n.At("securityContext", "seccompProfile"))
 	c.usersAndGroups(n.Get("securityContext"))
-	c.names(n.Get("volumes"))
+	c.itemNames(n.Get("volumes"))
 	for i := range children(n.Get("volumes")) {
-		if volume := &n.Get("volumes").Children[i]; len(sourcesOf(volume)) > 1 {
-			c.refuse(sourcesOf(volume)[1], "", "not allowed beside %s: a volume is one thing", sourcesOf(volume)[0].Key)
+		if volume := &n.Get("volumes").Children[i]; len(volumeSources(volume)) > 1 {
+			c.refuse(volumeSources(volume)[1], "", "not allowed beside %s: a volume is one thing", volumeSources(volume)[0].Key)
 		}
 	}
 	for i := range children(n.Get("topologySpreadConstraints")) {
-		c.spread(&n.Get("topologySpreadConstraints").Children[i])
+		c.topologySpread(&n.Get("topologySpreadConstraints").Children[i])
 	}
 	containers := n.Get("containers")
 	if len(children(containers)) == 0 {
 		c.refuse(n, "containers", "required, but missing: at least one")
 	}
 	for _, list := range []string{"initContainers", "containers"} {
-		c.names(n.Get(list))
+		c.itemNames(n.Get(list))
 		for i := range children(n.Get(list)) {
 			c.container(&n.Get(list).Children[i], n)
 		}
@@ -153,8 +45,8 @@ func (c *check) podSpec(n *object.Node) {
 	}
 }
 
-// sourcesOf are what is behind a volume, which must be one thing at most.
-func sourcesOf(volume *object.Node) []*object.Node {
+// volumeSources are what is behind a volume, which must be one thing at most.
+func volumeSources(volume *object.Node) []*object.Node {
 	var found []*object.Node
 	for i := range children(volume) {
 		if source := &volume.Children[i]; source.Key != "name" && source.Kind != object.NullNode {
@@ -164,17 +56,17 @@ func sourcesOf(volume *object.Node) []*object.Node {
 	return found
 }
 
-// spread checks how pods spread over machines.
-func (c *check) spread(n *object.Node) {
-	if skew := n.Get("maxSkew"); skew != nil && amount(skew).Sign() <= 0 {
+// topologySpread checks how pods spread over machines.
+func (c *check) topologySpread(n *object.Node) {
+	if skew := n.Get("maxSkew"); skew != nil && amountOf(skew).Sign() <= 0 {
 		c.refuse(skew, "", "found %s, the least allowed is 1", skew.Text)
 	}
-	c.needs(n, "topologyKey", "whenUnsatisfiable")
+	c.requireFields(n, "topologyKey", "whenUnsatisfiable")
 	c.oneOfOrDefault(n.Get("whenUnsatisfiable"), "DoNotSchedule", "ScheduleAnyway")
 }
 
-// names checks that items have names that are DNS labels and differ.
-func (c *check) names(list *object.Node) {
+// itemNames checks that items have names that are DNS labels and differ.
+func (c *check) itemNames(list *object.Node) {
 	for i := range children(list) {
 		name := list.Children[i].Get("name")
 		if name.StringAt() == "" {
@@ -182,7 +74,7 @@ func (c *check) names(list *object.Node) {
 			continue
 		}
 		if !isLabel(name.Text) {
-			c.valid(name, validation.IsDNS1123Label(name.Text))
+			c.refuseInvalid(name, validation.IsDNS1123Label(name.Text))
 		}
 		if slices.ContainsFunc(list.Children[:i], func(other object.Node) bool { return other.StringAt("name") == name.Text }) {
 			c.refuse(name, "", "found `%s`, an item before it has this name", name.Text)
@@ -201,31 +93,31 @@ func (c *check) container(n, pod *object.Node) {
 	for i := range children(n.Get("ports")) {
 		port := &n.Get("ports").Children[i]
 		c.oneOf(port.Get("protocol"), protocols...)
-		c.needs(port, "containerPort")
-		c.port(port.Get("containerPort"))
+		c.requireFields(port, "containerPort")
+		c.portNumberOrName(port.Get("containerPort"))
 		if name := port.Get("name"); name.StringAt() != "" {
-			c.valid(name, validation.IsValidPortName(name.Text))
+			c.refuseInvalid(name, validation.IsValidPortName(name.Text))
 		}
 	}
 	for i := range children(n.Get("env")) {
 		c.variableOf(&n.Get("env").Children[i])
 	}
 	for i := range children(n.Get("volumeMounts")) {
-		c.mount(&n.Get("volumeMounts").Children[i], pod)
+		c.volumeMount(&n.Get("volumeMounts").Children[i], pod)
 	}
 	for _, name := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		c.probe(n.Get(name))
 	}
 	c.seccomp(n.At("securityContext", "seccompProfile"))
 	c.usersAndGroups(n.Get("securityContext"))
-	c.escalation(n.Get("securityContext"))
+	c.privilegeEscalation(n.Get("securityContext"))
 	c.resources(n.Get("resources"))
 }
 
 func isTrue(n *object.Node) bool { return n != nil && n.Text == "true" }
 
-// escalation checks that what makes a process more than its parent is not forbidden where the process is that already; nil is fine.
-func (c *check) escalation(n *object.Node) {
+// privilegeEscalation checks that what makes a process more than its parent is not forbidden where the process is that already; nil is fine.
+func (c *check) privilegeEscalation(n *object.Node) {
 	if n == nil {
 		return
 	}
@@ -244,7 +136,7 @@ func (c *check) seccomp(n *object.Node) {
 	if n == nil {
 		return
 	}
-	c.needs(n, "type")
+	c.requireFields(n, "type")
 	c.oneOf(n.Get("type"), "Localhost", "RuntimeDefault", "Unconfined")
 	if local := n.StringAt("type") == "Localhost"; local != (n.Get("localhostProfile") != nil) {
 		c.refuse(n, "localhostProfile", "required with the type Localhost, and allowed with no other")
@@ -280,7 +172,7 @@ func (c *check) probe(n *object.Node) {
 	if n == nil {
 		return
 	}
-	c.counts(n, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+	c.notBelowZero(n, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 	handlers := 0
 	for _, name := range []string{"exec", "grpc", "httpGet", "tcpSocket"} {
 		handler := n.Get(name)
@@ -292,8 +184,8 @@ func (c *check) probe(n *object.Node) {
 				c.refuse(handler, "command", "required, but missing")
 			}
 		default:
-			c.needs(handler, "port")
-			c.port(handler.Get("port"))
+			c.requireFields(handler, "port")
+			c.portNumberOrName(handler.Get("port"))
 		}
 		handlers++
 	}
@@ -308,7 +200,7 @@ func (c *check) variableOf(n *object.Node) {
 		c.refuse(n, "name", "required, but missing")
 		return
 	}
-	c.valid(name, validation.IsRelaxedEnvVarName(name.Text))
+	c.refuseInvalid(name, validation.IsRelaxedEnvVarName(name.Text))
 	if n.Get("valueFrom") != nil && n.StringAt("value") != "" {
 		c.refuse(n.Get("valueFrom"), "", "not allowed beside a value")
 	}
@@ -326,12 +218,12 @@ func (c *check) variableFrom(n *object.Node) {
 	}
 	switch from := &n.Children[0]; from.Key {
 	case "fieldRef":
-		c.needs(from, "fieldPath")
+		c.requireFields(from, "fieldPath")
 		c.fieldOfPod(from)
 	case "resourceFieldRef":
-		c.needs(from, "resource")
+		c.requireFields(from, "resource")
 	case "configMapKeyRef", "secretKeyRef":
-		c.needs(from, "key")
+		c.requireFields(from, "key")
 	}
 }
 
@@ -354,16 +246,16 @@ func (c *check) fieldOfPod(n *object.Node) {
 	field, key, isEntry := strings.Cut(strings.TrimSuffix(path.Text, "']"), "['")
 	switch {
 	case isEntry && strings.HasSuffix(path.Text, "']") && field == "metadata.labels":
-		c.valid(path, validation.IsQualifiedName(key))
+		c.refuseInvalid(path, validation.IsQualifiedName(key))
 	case isEntry && strings.HasSuffix(path.Text, "']") && field == "metadata.annotations":
-		c.valid(path, validation.IsQualifiedName(strings.ToLower(key)))
+		c.refuseInvalid(path, validation.IsQualifiedName(strings.ToLower(key)))
 	default:
 		c.refuse(path, "", "found `%s`, allowed are %s, metadata.labels['<key>'] and metadata.annotations['<key>']", path.Text, strings.Join(podFields[:9], ", "))
 	}
 }
 
-func (c *check) mount(n, pod *object.Node) {
-	c.needs(n, "mountPath", "name")
+func (c *check) volumeMount(n, pod *object.Node) {
+	c.requireFields(n, "mountPath", "name")
 	name := n.Get("name")
 	named := func(volume object.Node) bool { return volume.StringAt("name") == name.StringAt() }
 	if name.StringAt() != "" && !slices.ContainsFunc(children(pod.Get("volumes")), named) && c.table.name.kind != "StatefulSet" {
@@ -386,10 +278,10 @@ func (c *check) resources(n *object.Node) {
 		request := &n.Get("requests").Children[i]
 		limit := n.At("limits", request.Key)
 		switch {
-		case limit == nil && !overcommitted(request.Key):
+		case limit == nil && !mayOvercommit(request.Key):
 			c.refuse(request, "", "needs a limit that is the same: devices and huge pages cannot be overcommitted")
 		case limit == nil:
-		case compare(request, limit) > 0 || !overcommitted(request.Key) && compare(request, limit) != 0:
+		case compareAmounts(request, limit) > 0 || !mayOvercommit(request.Key) && compareAmounts(request, limit) != 0:
 			c.refuse(request, "", "found `%s`, but the limit is `%s`", request.Text, limit.Text)
 		}
 	}
@@ -406,6 +298,6 @@ func (c *check) toleration(n *object.Node) {
 		c.refuse(n, "key", "required unless the operator is Exists, but missing")
 	}
 	if key := n.Get("key"); key.StringAt() != "" {
-		c.key(key, key.Text)
+		c.labelKey(key, key.Text)
 	}
 }

@@ -41,18 +41,18 @@ func (c *check) policyRule(n *object.Node) {
 
 func (c *check) roleBinding() {
 	if role := c.root.Get("roleRef"); role != nil {
-		c.reference(role)
+		c.roleReference(role)
 	} else {
 		c.refuse(c.root, "roleRef", "required, but missing")
 	}
 	subjects := c.root.Get("subjects")
 	for i := range children(subjects) {
-		c.subject(&subjects.Children[i])
+		c.bindingSubject(&subjects.Children[i])
 	}
 }
 
-func (c *check) reference(role *object.Node) {
-	c.needs(role, "kind", "name")
+func (c *check) roleReference(role *object.Node) {
+	c.requireFields(role, "kind", "name")
 	kinds := []string{"Role", "ClusterRole"}
 	if !c.table.Namespaced {
 		kinds = kinds[1:]
@@ -63,17 +63,17 @@ func (c *check) reference(role *object.Node) {
 		c.oneOf(group, rbacGroup)
 	}
 	if name := role.Get("name"); name != nil {
-		c.valid(name, content.IsPathSegmentName(name.Text))
+		c.refuseInvalid(name, content.IsPathSegmentName(name.Text))
 	}
 }
 
-func (c *check) subject(n *object.Node) {
-	c.needs(n, "kind", "name")
+func (c *check) bindingSubject(n *object.Node) {
+	c.requireFields(n, "kind", "name")
 	group, name := n.Get("apiGroup"), n.Get("name")
 	switch kind := n.Get("kind"); kind.StringAt() {
 	case "ServiceAccount":
 		if name.StringAt() != "" && !isLabel(name.Text) {
-			c.valid(name, validation.IsDNS1123Subdomain(name.Text))
+			c.refuseInvalid(name, validation.IsDNS1123Subdomain(name.Text))
 		}
 		if group.StringAt() != "" {
 			c.refuse(group, "", "found `%s`, a ServiceAccount has none", group.Text)

@@ -14,7 +14,7 @@ func (c *check) resourceQuota() {
 	}
 	scopes := c.root.At("spec", "scopes")
 	for i := range children(scopes) {
-		c.scope(&scopes.Children[i])
+		c.quotaScope(&scopes.Children[i])
 	}
 	expressions := c.root.At("spec", "scopeSelector", "matchExpressions")
 	for i := range children(expressions) {
@@ -28,7 +28,7 @@ var podScopes = []string{"Terminating", "NotTerminating", "BestEffort", "NotBest
 // opposites cannot both hold.
 var opposites = [][2]string{{"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}}
 
-func (c *check) scope(n *object.Node) {
+func (c *check) quotaScope(n *object.Node) {
 	c.oneOf(n, append([]string{"VolumeAttributesClass"}, podScopes...)...)
 	hard, scopes := c.root.At("spec", "hard"), c.root.At("spec", "scopes")
 	for i := range children(hard) {
@@ -37,7 +37,7 @@ func (c *check) scope(n *object.Node) {
 		}
 	}
 	for _, pair := range opposites {
-		if n.Text == pair[0] && contains(scopes, pair[1]) {
+		if n.Text == pair[0] && listContains(scopes, pair[1]) {
 			c.refuse(n, "", "no pod has both scopes, %s and %s", pair[0], pair[1])
 		}
 	}
@@ -60,7 +60,7 @@ func scopeAllows(scope, name string) bool {
 	return true
 }
 
-func contains(list *object.Node, value string) bool {
+func listContains(list *object.Node, value string) bool {
 	for i := range children(list) {
 		if list.Children[i].Text == value {
 			return true
@@ -71,7 +71,7 @@ func contains(list *object.Node, value string) bool {
 
 func (c *check) scopeExpression(n *object.Node) {
 	scope, operator, values := n.Get("scopeName"), n.StringAt("operator"), len(children(n.Get("values")))
-	c.needs(n, "scopeName", "operator")
+	c.requireFields(n, "scopeName", "operator")
 	c.oneOf(scope, append([]string{"VolumeAttributesClass"}, podScopes...)...)
 	c.oneOf(n.Get("operator"), "In", "NotIn", "Exists", "DoesNotExist")
 	hasValues := scope.StringAt() == "PriorityClass" || scope.StringAt() == "VolumeAttributesClass"

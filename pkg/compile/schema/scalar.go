@@ -18,7 +18,7 @@ import (
 )
 
 // scalar checks the constraints on a string, a number or a boolean.
-func (c *check) scalar(n *object.Node, s *node) {
+func (c *check) scalar(n *object.Node, s *shapeNode) {
 	if s.Enum != nil && !slices.Contains(s.Enum, n.Text) {
 		c.refuse(n, "", "found `%s`, allowed are %s", n.Text, strings.Join(s.Enum, ", "))
 	}
@@ -33,7 +33,7 @@ func (c *check) scalar(n *object.Node, s *node) {
 }
 
 func (c *check) quantity(n *object.Node) {
-	if plainAmount(n.Text) {
+	if isPlainAmount(n.Text) {
 		return
 	}
 	// API servers ignore white space around an amount.
@@ -42,8 +42,8 @@ func (c *check) quantity(n *object.Node) {
 	}
 }
 
-// plainAmount says of most valid amounts that they are: whole, not negative, with or without a unit of the thousands.
-func plainAmount(text string) bool {
+// isPlainAmount says of most valid amounts that they are: whole, not negative, with or without a unit of the thousands.
+func isPlainAmount(text string) bool {
 	number := strings.TrimSuffix(text, "i")
 	if number != text && strings.HasSuffix(number, "k") {
 		return false
@@ -63,12 +63,12 @@ func plainAmount(text string) bool {
 	return true
 }
 
-func (c *check) string(n *object.Node, s *node) {
-	if s.Pattern != "" && !s.accepted.match(n.Text) {
+func (c *check) string(n *object.Node, s *shapeNode) {
+	if s.Pattern != "" && !s.accepted.accepts(n.Text) {
 		c.refuse(n, "", "found `%s`, allowed is what matches %s", n.Text, s.Pattern)
 	}
 	if s.MinLength != nil || s.MaxLength != nil {
-		c.size(n, utf8.RuneCountInString(n.Text), s.MinLength, s.MaxLength, "characters")
+		c.lengthInBounds(n, utf8.RuneCountInString(n.Text), s.MinLength, s.MaxLength, "characters")
 	}
 	switch s.Format {
 	case "date-time":
@@ -82,7 +82,7 @@ func (c *check) string(n *object.Node, s *node) {
 	}
 }
 
-func (c *check) number(n *object.Node, s *node) {
+func (c *check) number(n *object.Node, s *shapeNode) {
 	if s.Type == "integer" || s.IntOrString {
 		c.integer(n, s)
 	}
@@ -100,7 +100,7 @@ func (c *check) number(n *object.Node, s *node) {
 	}
 }
 
-func (c *check) integer(n *object.Node, s *node) {
+func (c *check) integer(n *object.Node, s *shapeNode) {
 	value, err := strconv.ParseInt(n.Text, 10, 64)
 	switch {
 	case err != nil:
@@ -110,23 +110,23 @@ func (c *check) integer(n *object.Node, s *node) {
 	}
 }
 
-// accepted remembers which texts are right: bundles repeat theirs, and a pattern costs a microsecond, the syntax of an expression more.
-type accepted struct {
+// acceptedTexts remembers which texts are right: bundles repeat theirs, and a pattern costs a microsecond, the syntax of an expression more.
+type acceptedTexts struct {
 	right func(text string) bool
 	mu    sync.RWMutex
 	texts map[string]struct{}
 }
 
-func newAccepted(pattern string) *accepted {
+func newAcceptedTexts(pattern string) *acceptedTexts {
 	// The pattern comes from a CRD that an API server has accepted, which compiles it with the same package.
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-	return &accepted{right: func(text string) bool { return compiled().MatchString(text) }}
+	return &acceptedTexts{right: func(text string) bool { return compiled().MatchString(text) }}
 }
 
 // remembered is how many texts or verdicts are remembered in one place before it starts anew: enough for a bundle, too little to matter.
 const remembered = 1 << 14
 
-func (a *accepted) match(text string) bool {
+func (a *acceptedTexts) accepts(text string) bool {
 	a.mu.RLock()
 	_, known := a.texts[text]
 	a.mu.RUnlock()

@@ -54,28 +54,28 @@ func (p Problem) String() string {
 // Schemas are those of a cluster that runs one minor version of Kubernetes. They are safe for concurrent use.
 type Schemas struct {
 	minor   int
-	archive *archive
+	archive *schemaArchive
 
 	mu     sync.RWMutex
-	tables map[kind]*table
+	tables map[objectKind]*kindTable
 }
 
-// kind is what an object says about its kind, as it says it.
-type kind struct{ apiVersion, kind string }
+// objectKind is what an object says about its kind, as it says it.
+type objectKind struct{ apiVersion, kind string }
 
 // Available reports whether this build has schemas. One from a fresh clone has none: `make schemas` makes them.
 func Available() bool { return opened() != nil }
 
-// Minors returns the minor versions of Kubernetes 1 that this build has schemas for, in order; none if it has no archive.
-func Minors() []int {
+// AvailableMinors returns the minor versions of Kubernetes 1 that this build has schemas for, in order; none if it has no archive.
+func AvailableMinors() []int {
 	if a := opened(); a != nil {
 		return a.minors
 	}
 	return nil
 }
 
-// For returns the schemas of Kubernetes 1.minor. It fails if the build has none.
-func For(minor int) (*Schemas, error) {
+// SchemasFor returns the schemas of Kubernetes 1.minor. It fails if the build has none.
+func SchemasFor(minor int) (*Schemas, error) {
 	a := opened()
 	if a == nil {
 		return nil, fmt.Errorf("this build has no schemas of Kubernetes: run `make schemas` and build again")
@@ -83,7 +83,7 @@ func For(minor int) (*Schemas, error) {
 	var known []string
 	for _, have := range a.minors {
 		if have == minor {
-			return &Schemas{minor: minor, archive: a, tables: map[kind]*table{}}, nil
+			return &Schemas{minor: minor, archive: a, tables: map[objectKind]*kindTable{}}, nil
 		}
 		known = append(known, fmt.Sprintf("1.%d", have))
 	}
@@ -93,10 +93,10 @@ func For(minor int) (*Schemas, error) {
 // Check returns why the API server would refuse an object, in the order of the object's fields as far as one check finds them; nothing
 // if it would accept it.
 func (s *Schemas) Check(root *object.Node) []Problem {
-	k := kind{root.StringAt("apiVersion"), root.StringAt("kind")}
+	k := objectKind{root.StringAt("apiVersion"), root.StringAt("kind")}
 	table := s.table(k)
 	if table == nil {
-		if why := s.archive.unserved(s.minor, k); why != "" {
+		if why := s.archive.unservedReason(s.minor, k); why != "" {
 			return []Problem{{Unserved: true, From: root.From, Message: why}}
 		}
 		return []Problem{{Path: "", Unknown: true, From: root.From,
@@ -108,7 +108,7 @@ func (s *Schemas) Check(root *object.Node) []Problem {
 }
 
 // table returns the schema of a kind, or nil if there is none.
-func (s *Schemas) table(k kind) *table {
+func (s *Schemas) table(k objectKind) *kindTable {
 	s.mu.RLock()
 	found, known := s.tables[k]
 	s.mu.RUnlock()

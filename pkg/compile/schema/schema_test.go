@@ -21,7 +21,7 @@ func schemas(t testing.TB, minor int) *schema.Schemas {
 	if !schema.Available() {
 		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
 	}
-	s, err := schema.For(minor)
+	s, err := schema.SchemasFor(minor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +123,11 @@ func TestAllMinorsKnowTheKinds(t *testing.T) {
 
 func TestForUnknownMinor(t *testing.T) {
 	schemas(t, 36)
-	_, err := schema.For(20)
+	_, err := schema.SchemasFor(20)
 	if want := "this build has no schemas of Kubernetes 1.20, only of 1.34, 1.35, 1.36"; err == nil || err.Error() != want {
 		t.Errorf("want %q, got %v", want, err)
 	}
-	if got := schema.Minors(); !slices.Equal(got, []int{34, 35, 36}) {
+	if got := schema.AvailableMinors(); !slices.Equal(got, []int{34, 35, 36}) {
 		t.Errorf("got minors %v", got)
 	}
 }

@@ -17,12 +17,12 @@ var otherKinds = []string{
 	"TokenReview", "VolumeAttachment", "VolumeAttributesClass", "Workload",
 }
 
-// unserved returns why no API server of the version has a kind that there is no schema of, or "" where one may: CRDs are as many as their
+// unservedReason returns why no API server of the version has a kind that there is no schema of, or "" where one may: CRDs are as many as their
 // authors. Kubernetes' own groups are those without a dot, and those that the archive has kinds of.
-func (a *archive) unserved(minor int, k kind) string {
-	group, version := split(k.apiVersion)
-	if served := a.versions(minor, group, k.kind); len(served) > 0 {
-		return fmt.Sprintf("kind `%s` of `%s` is not served in version `%s`: write `%s`", k.kind, named(group), version, apiVersionOf(group, served[len(served)-1]))
+func (a *schemaArchive) unservedReason(minor int, k objectKind) string {
+	group, version := splitAPIVersion(k.apiVersion)
+	if served := a.servedVersions(minor, group, k.kind); len(served) > 0 {
+		return fmt.Sprintf("kind `%s` of `%s` is not served in version `%s`: write `%s`", k.kind, groupOrCore(group), version, apiVersionOf(group, served[len(served)-1]))
 	}
 	kinds := a.kindsOf(minor, group)
 	switch near, found := diag.Nearest(k.kind, kinds); {
@@ -32,12 +32,12 @@ func (a *archive) unserved(minor int, k kind) string {
 		return fmt.Sprintf("there is no API group `%s`", group)
 	// A name that is longer or shorter is another kind, as Prometheus beside PrometheusRule.
 	case found && max(len(near)-len(k.kind), len(k.kind)-len(near)) <= 2:
-		return fmt.Sprintf("there is no kind `%s` in `%s`: did you mean `%s`?", k.kind, named(group), near)
+		return fmt.Sprintf("there is no kind `%s` in `%s`: did you mean `%s`?", k.kind, groupOrCore(group), near)
 	}
 	return ""
 }
 
-func split(apiVersion string) (group, version string) {
+func splitAPIVersion(apiVersion string) (group, version string) {
 	if group, version, found := strings.Cut(apiVersion, "/"); found {
 		return group, version
 	}
@@ -51,17 +51,17 @@ func apiVersionOf(group, version string) string {
 	return group + "/" + version
 }
 
-func named(group string) string {
+func groupOrCore(group string) string {
 	if group == "" {
 		return "v1"
 	}
 	return group
 }
 
-// versions returns those in which a kind of a group is served, sorted.
-func (a *archive) versions(minor int, group, kind string) []string {
+// servedVersions returns those in which a kind of a group is served, sorted.
+func (a *schemaArchive) servedVersions(minor int, group, kind string) []string {
 	var versions []string
-	a.each(minor, group, func(version, of string) {
+	a.eachKind(minor, group, func(version, of string) {
 		if of == kind {
 			versions = append(versions, version)
 		}
@@ -71,14 +71,14 @@ func (a *archive) versions(minor int, group, kind string) []string {
 }
 
 // kindsOf returns the kinds of a group, sorted.
-func (a *archive) kindsOf(minor int, group string) []string {
+func (a *schemaArchive) kindsOf(minor int, group string) []string {
 	var kinds []string
-	a.each(minor, group, func(_, kind string) { kinds = append(kinds, kind) })
+	a.eachKind(minor, group, func(_, kind string) { kinds = append(kinds, kind) })
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
 }
 
-func (a *archive) each(minor int, group string, visit func(version, kind string)) {
+func (a *schemaArchive) eachKind(minor int, group string, visit func(version, kind string)) {
 	native := fmt.Sprintf("1.%d/", minor)
 	for name := range a.files {
 		rest, found := strings.CutPrefix(name, native)
@@ -89,7 +89,7 @@ func (a *archive) each(minor int, group string, visit func(version, kind string)
 		if !found || slash < 0 {
 			continue
 		}
-		if of, version := split(rest[:slash]); of == group {
+		if of, version := splitAPIVersion(rest[:slash]); of == group {
 			visit(version, rest[slash+1:])
 		}
 	}

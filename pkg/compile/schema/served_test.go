@@ -12,7 +12,7 @@ func TestServed(t *testing.T) {
 	if !Available() {
 		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
 	}
-	s, err := For(36)
+	s, err := SchemasFor(36)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,112 +9,112 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema/shape"
 )
 
-// table is shape.Table with what makes checks fast.
-type table struct {
-	name       kind
+// kindTable is shape.Table with what makes checks fast.
+type kindTable struct {
+	name       objectKind
 	Native     bool
 	Namespaced bool
 	Root       int
-	Shapes     []node
+	Shapes     []shapeNode
 	// validName says what is wrong with a name of this kind.
 	validName func(name string) []string
 	// rules are what the API server checks in Go code; nil for most kinds.
 	rules func(*check)
 }
 
-// node is one shape of a table.
-type node struct {
+// shapeNode is one shape of a table.
+type shapeNode struct {
 	shape.Shape
 	// kinds has a bit for every object.Kind that the type allows.
 	kinds uint8
 	// limited and combined say that there is something to check beyond the type: of a scalar; and under allOf, anyOf, oneOf, not.
 	limited, combined bool
 	// defaulted are the properties that have a default, sorted.
-	defaulted []defaulted
+	defaulted []defaultedField
 	// accepted are values that match Pattern.
-	accepted *accepted
+	accepted *acceptedTexts
 	// rules are the compiled Rules.
-	rules *rules
+	rules *ruleSet
 }
 
-type defaulted struct {
+type defaultedField struct {
 	name  string
 	at    int
 	value object.Node
 }
 
-func bit(kinds ...object.Kind) (bits uint8) {
+func kindBits(kinds ...object.Kind) (bits uint8) {
 	for _, k := range kinds {
 		bits |= 1 << k
 	}
 	return bits
 }
 
-// prepare completes a table that was just decoded.
-func (t *table) prepare() {
+// prepareChecks completes a table that was just decoded.
+func (t *kindTable) prepareChecks() {
 	for i := range t.Shapes {
 		s := &t.Shapes[i]
-		s.kinds = s.allowed()
+		s.kinds = s.allowedKinds()
 		s.combined = len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 || s.Not != nil
 		s.limited = s.Format != "" || s.Pattern != "" || s.Enum != nil || s.Minimum != nil || s.Maximum != nil ||
 			s.MinLength != nil || s.MaxLength != nil || s.Type == "integer" || s.IntOrString
 		if s.Pattern != "" {
-			s.accepted = newAccepted(s.Pattern)
+			s.accepted = newAcceptedTexts(s.Pattern)
 		}
 		if len(s.Rules) > 0 {
-			s.rules = &rules{from: s.Rules}
+			s.rules = &ruleSet{from: s.Rules}
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if value := t.Shapes[s.Properties[name]].Default; value != nil && !t.Native {
-				s.defaulted = append(s.defaulted, defaulted{name, s.Properties[name], object.FromValue(name, exact(value), nil)})
+				s.defaulted = append(s.defaulted, defaultedField{name, s.Properties[name], object.FromValue(name, withExactNumbers(value), nil)})
 			}
 		}
 	}
 	t.rules = nativeRules(t.name)
 }
 
-// exact returns a decoded default with its numbers as JSON writes them.
-func exact(value any) any {
+// withExactNumbers returns a decoded default with its numbers as JSON writes them.
+func withExactNumbers(value any) any {
 	switch value := value.(type) {
 	case float64:
 		data, _ := json.Marshal(value)
 		return json.Number(data)
 	case map[string]any:
 		for key, child := range value {
-			value[key] = exact(child)
+			value[key] = withExactNumbers(child)
 		}
 	case []any:
 		for i, child := range value {
-			value[i] = exact(child)
+			value[i] = withExactNumbers(child)
 		}
 	}
 	return value
 }
 
-func (s *node) allowed() uint8 {
+func (s *shapeNode) allowedKinds() uint8 {
 	if s.IntOrString {
-		return bit(object.TextNode, object.NumberNode)
+		return kindBits(object.TextNode, object.NumberNode)
 	}
 	switch s.Type {
 	case "object":
-		return bit(object.MapNode)
+		return kindBits(object.MapNode)
 	case "array":
-		return bit(object.ListNode)
+		return kindBits(object.ListNode)
 	case "string":
-		return bit(object.TextNode)
+		return kindBits(object.TextNode)
 	case "integer", "number":
-		return bit(object.NumberNode)
+		return kindBits(object.NumberNode)
 	case "boolean":
-		return bit(object.BoolNode)
+		return kindBits(object.BoolNode)
 	}
 	if s.Format == shape.Quantity {
-		return bit(object.TextNode, object.NumberNode)
+		return kindBits(object.TextNode, object.NumberNode)
 	}
 	return ^uint8(0)
 }
 
 // typeName says what a node allows.
-func (s *node) typeName() string {
+func (s *shapeNode) typeName() string {
 	switch {
 	case s.IntOrString:
 		return "a whole number or a string"
@@ -126,8 +126,8 @@ func (s *node) typeName() string {
 	}[s.Type]
 }
 
-// found says what a value is.
-func found(n *object.Node) string {
+// foundText says what a value is.
+func foundText(n *object.Node) string {
 	switch n.Kind {
 	case object.MapNode:
 		return "a map"

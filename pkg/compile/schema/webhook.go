@@ -19,9 +19,9 @@ func (c *check) webhooks() {
 }
 
 func (c *check) webhook(n *object.Node) {
-	c.needs(n, "name", "sideEffects")
+	c.requireFields(n, "name", "sideEffects")
 	if name := n.Get("name"); name.StringAt() != "" {
-		c.valid(name, validation.IsDNS1123Subdomain(name.Text))
+		c.refuseInvalid(name, validation.IsDNS1123Subdomain(name.Text))
 		if strings.Count(name.Text, ".") < 2 {
 			c.refuse(name, "", "found `%s`, needed are at least three parts with dots between them", name.Text)
 		}
@@ -46,12 +46,12 @@ func (c *check) webhook(n *object.Node) {
 // reviewVersions checks in which versions a webhook is asked.
 func (c *check) reviewVersions(hook *object.Node) {
 	versions := hook.Get("admissionReviewVersions")
-	if !contains(versions, "v1") && !contains(versions, "v1beta1") {
+	if !listContains(versions, "v1") && !listContains(versions, "v1beta1") {
 		c.refuse(hook, "admissionReviewVersions", "v1 or v1beta1 is required, but missing")
 	}
 	for i := range children(versions) {
 		version := &versions.Children[i]
-		c.valid(version, validation.IsDNS1035Label(version.Text))
+		c.refuseInvalid(version, validation.IsDNS1035Label(version.Text))
 		if slices.ContainsFunc(versions.Children[:i], func(other object.Node) bool { return other.Text == version.Text }) {
 			c.refuse(version, "", "an item before it is the same, all must differ")
 		}
@@ -71,8 +71,8 @@ func (c *check) webhookClient(n, hook *object.Node) {
 		return
 	}
 	service := n.Get("service")
-	c.needs(service, "name", "namespace")
-	c.port(service.Get("port"))
+	c.requireFields(service, "name", "namespace")
+	c.portNumberOrName(service.Get("port"))
 	if path := service.Get("path"); path.StringAt() != "" && path.Text != "/" {
 		c.servicePath(path)
 	}

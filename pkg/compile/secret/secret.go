@@ -20,23 +20,23 @@ import (
 // Find reports the secrets in files. What was found before about the same text is forgotten, because it may show it.
 func Find(files []*source.File, list *diag.List) {
 	for _, file := range files {
-		if !suspicious(file.Data) {
+		if !needsSearch(file.Data) {
 			continue
 		}
 		for number := 1; number <= 1+bytes.Count(file.Data, []byte("\n")); number++ {
 			if what, at := secretInLine(file.Line(number)); what != "" {
 				column := utf8.RuneCountInString(file.Line(number)[:at]) + 1
-				report(list, file.Token(number, column, 1), what)
+				replaceReport(list, file.Token(number, column, 1), what)
 			}
 		}
 	}
 }
 
-// report is Report in the place of an earlier finding about the same text.
-func report(list *diag.List, at source.Span, what string) {
+// replaceReport is Report in the place of an earlier finding about the same text.
+func replaceReport(list *diag.List, at source.Span, what string) {
 	for _, d := range list.Since(0) {
 		if d.Span.File == at.File && d.Span.Line == at.Line && d.Span.Column <= at.Column && at.Column < d.Span.Column+d.Span.Length {
-			*d = finding(at, what)
+			*d = newFinding(at, what)
 			return
 		}
 	}
@@ -45,10 +45,10 @@ func report(list *diag.List, at source.Span, what string) {
 
 // ReportKind reports a secret of a kind, such as `a private key`.
 func ReportKind(list *diag.List, at source.Span, what string) {
-	*list.Errorf(diag.SecretInSpec, at, "") = finding(at, what)
+	*list.Errorf(diag.SecretInSpec, at, "") = newFinding(at, what)
 }
 
-func finding(at source.Span, what string) diag.Diagnostic {
+func newFinding(at source.Span, what string) diag.Diagnostic {
 	return diag.Diagnostic{
 		Code: diag.SecretInSpec, Severity: diag.Error, Span: at, Message: "the spec holds " + what, Secret: true,
 		Help: []string{"take it out, replace it where it comes from, and keep the new one in a Secret of the namespace"},
@@ -61,9 +61,9 @@ var hints = []string{
 	"piKey", "pi_key", "pi-key", "PI_KEY", "pikey", "rivateKey", "rivate_key", "rivate-key", "RIVATE_KEY", "dockerconfigjson",
 }
 
-// suspicious reports whether a file is looked at line by line. Most are not.
-func suspicious(data []byte) bool {
-	return signs().in(data) || bytes.Contains(data, []byte("://")) && bytes.IndexByte(data, '@') >= 0
+// needsSearch reports whether a file is looked at line by line. Most are not.
+func needsSearch(data []byte) bool {
+	return signs().isIn(data) || bytes.Contains(data, []byte("://")) && bytes.IndexByte(data, '@') >= 0
 }
 
 // textSearcher are texts that are looked for all at once: a repository has thousands of files, and there are some dozen texts.
@@ -94,17 +94,17 @@ func (s *textSearcher) add(text string) {
 	s.texts[text[0]] = append(s.texts[text[0]], text)
 }
 
-func (s *textSearcher) in(data []byte) bool {
+func (s *textSearcher) isIn(data []byte) bool {
 	for i := 0; i+1 < len(data); i++ {
 		pair := pairOf(data[i], data[i+1])
-		if s.pairs[pair/64]&(1<<(pair%64)) != 0 && s.at(data[i:]) {
+		if s.pairs[pair/64]&(1<<(pair%64)) != 0 && s.isAtStart(data[i:]) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *textSearcher) at(data []byte) bool {
+func (s *textSearcher) isAtStart(data []byte) bool {
 	for _, text := range s.texts[data[0]] {
 		if len(data) >= len(text) && string(data[:len(text)]) == text {
 			return true
@@ -151,7 +151,7 @@ var shapes = []tokenShape{
 
 // secretInLine returns what secret a line has and where it begins, in bytes, or "".
 func secretInLine(line string) (what string, at int) {
-	if at := privateKey(line); at >= 0 {
+	if at := findPrivateKey(line); at >= 0 {
 		return "a private key", at
 	}
 	for i := range shapes {
@@ -159,17 +159,17 @@ func secretInLine(line string) (what string, at int) {
 			return shapes[i].what, at
 		}
 	}
-	if at := webToken(line); at >= 0 {
+	if at := findWebToken(line); at >= 0 {
 		return "a signed token (JWT)", at
 	}
-	if at := userInfo(line); at >= 0 {
+	if at := findUserInfo(line); at >= 0 {
 		return "a password in a URL", at
 	}
 	return findNamedValue(line)
 }
 
-// privateKey finds the header of a PEM block.
-func privateKey(line string) int {
+// findPrivateKey finds the header of a PEM block.
+func findPrivateKey(line string) int {
 	const begin = "-----BEGIN "
 	for from := 0; ; {
 		i := strings.Index(line[from:], begin)
@@ -202,8 +202,8 @@ func (s *tokenShape) find(line string) int {
 	}
 }
 
-// webToken finds a JSON Web Token: three parts in base64, of which two begin as `{"` does.
-func webToken(line string) int {
+// findWebToken finds a JSON Web Token: three parts in base64, of which two begin as `{"` does.
+func findWebToken(line string) int {
 	header := tokenShape{prefix: "eyJ", least: 10, alphabet: alnumURL + "."}
 	at := header.find(line)
 	if at < 0 || !strings.Contains(line[at:], ".eyJ") {
@@ -212,8 +212,8 @@ func webToken(line string) int {
 	return at
 }
 
-// userInfo finds `scheme://user:password@host`.
-func userInfo(line string) int {
+// findUserInfo finds `scheme://user:password@host`.
+func findUserInfo(line string) int {
 	scheme := strings.Index(line, "://")
 	if scheme < 0 {
 		return -1
@@ -224,7 +224,7 @@ func userInfo(line string) int {
 	}
 	info, _, found := strings.Cut(authority, "@")
 	name, password, both := strings.Cut(info, ":")
-	if !found || !both || plain(password) {
+	if !found || !both || isPlainWord(password) {
 		return -1
 	}
 	return scheme + 3 + len(name) + 1
@@ -247,21 +247,21 @@ func findNamedValue(line string) (string, int) {
 			continue
 		}
 		value := strings.TrimLeft(text[i+1:], " \t")
-		if IsName(key(text[:i])) && !plain(unquoted(value)) {
+		if IsName(lastWord(text[:i])) && !isPlainWord(unquotedValue(value)) {
 			return "a password or key", len(text) - len(value)
 		}
 	}
 	return "", 0
 }
 
-// key returns the last word of a text, without quotes.
-func key(text string) string {
+// lastWord returns the last word of a text, without quotes.
+func lastWord(text string) string {
 	text = strings.TrimRight(text, " \t\"'")
 	return text[strings.LastIndexAny(text, " \t\"'{,;&?(")+1:]
 }
 
-// unquoted returns a value up to its end in a line.
-func unquoted(value string) string {
+// unquotedValue returns a value up to its end in a line.
+func unquotedValue(value string) string {
 	if value != "" && (value[0] == '"' || value[0] == '\'') {
 		inner, _, _ := strings.Cut(value[1:], value[:1])
 		return inner
@@ -301,9 +301,9 @@ func LooksSecret(value string) bool {
 }
 
 // IsPlain reports whether a value is plainly no secret, whatever its key is called: empty, a boolean, a path, a reference, a placeholder.
-func IsPlain(value string) bool { return plain(value) }
+func IsPlain(value string) bool { return isPlainWord(value) }
 
-func plain(value string) bool {
+func isPlainWord(value string) bool {
 	switch strings.ToLower(value) {
 	case "", "true", "false", "null", "~", "none", "yes", "no", "0", "1", "changeme", "xxx", "***":
 		return true

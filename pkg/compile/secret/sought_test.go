@@ -28,12 +28,12 @@ func TestSought(t *testing.T) {
 			text := texts[r.IntN(len(texts))]
 			data = filler[:r.IntN(len(filler))] + text[:r.IntN(len(text)+1)] + data
 		}
-		if got, want := signs().in([]byte(data)), one(data); got != want {
+		if got, want := signs().isIn([]byte(data)), one(data); got != want {
 			t.Fatalf("%q: got %v, want %v", data, got, want)
 		}
 	}
 	for _, data := range []string{"", "a", "s"} {
-		if signs().in([]byte(data)) {
+		if signs().isIn([]byte(data)) {
 			t.Errorf("found something in %q", data)
 		}
 	}

@@ -211,7 +211,7 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 		in.Units = append(in.Units, semdiff.NewUnit("hpc", "objects", objects(t, "objects/before.yaml", files), objects(t, "objects/after.yaml", files), nil))
 	}
 	if second.Errors() == 0 {
-		states, _ := compile.Pairs(before, after, compile.Options{Today: today, Charts: helm.Renderer{}}, func(compile.Pair) error { return nil })
+		states, _ := compile.CompareStates(before, after, compile.Options{Today: today, Charts: helm.Renderer{}}, func(compile.ComparedUnit) error { return nil })
 		if states.Unreadable() {
 			t.Error("check accepts both states, and diff refuses one")
 		}

@@ -64,4 +64,4 @@ func (r *Report) Fails(t group.Threshold) bool {
 }
 
 // Worst is the most severe severity of the entries.
-func (r *Report) Worst() rule.Severity { return group.Worst(r.Entries) }
+func (r *Report) Worst() rule.Severity { return group.WorstSeverity(r.Entries) }

@@ -82,7 +82,7 @@ type Unit struct {
 // NewUnit compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
 // remove, and by which lines.
 func NewUnit(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
-	u := Unit{differs: match.Units(cluster, name, before, after, removals)}
+	u := Unit{differs: match.CompareUnits(cluster, name, before, after, removals)}
 	if before != nil {
 		u.before = rule.FactsOf(before)
 	}
@@ -106,15 +106,15 @@ func Compare(in Input) Report {
 	}
 	groups, lines := group.New(most), rule.NewChangedLines()
 	clusters := map[string]clusterDiff{}
-	for _, name := range in.clusters() {
-		clusters[name] = in.cluster(name)
+	for _, name := range in.clusterNames() {
+		clusters[name] = in.clusterDiffOf(name)
 	}
-	all := everywhere(clusters)
-	for _, name := range in.clusters() {
+	all := allClustersOf(clusters)
+	for _, name := range in.clusterNames() {
 		own := clusters[name]
 		own.known.AllClusters = all
 		known := rule.NewCluster(own.known)
-		d := match.Join(own.differs, all.MayBeRenamed)
+		d := match.JoinUnits(own.differs, all.MayBeRenamed)
 		known.Judge(&d, groups.Add)
 		if len(in.Specs) > 0 {
 			lines.Note(d.Changes)
@@ -127,7 +127,7 @@ func Compare(in Input) Report {
 		})
 		r.Totals.Add(d.Totals)
 	}
-	for _, e := range rule.Specs(in.specs(), lines) {
+	for _, e := range rule.SpecEffects(in.specChanges(), lines) {
 		groups.Add(e)
 		r.Totals.Values += len(e.Changes)
 	}
@@ -140,8 +140,8 @@ func Compare(in Input) Report {
 	return r
 }
 
-// clusters are the names of all clusters, sorted.
-func (in *Input) clusters() []string {
+// clusterNames are the names of all clusters, sorted.
+func (in *Input) clusterNames() []string {
 	names := slices.Collect(maps.Keys(in.Clusters))
 	for i := range in.Units {
 		names = append(names, in.Units[i].differs.Cluster)
@@ -156,8 +156,8 @@ type clusterDiff struct {
 	differs []match.Unit
 }
 
-// cluster puts together what is known of a cluster, and what differs there.
-func (in *Input) cluster(name string) clusterDiff {
+// clusterDiffOf puts together what is known of a cluster, and what differs there.
+func (in *Input) clusterDiffOf(name string) clusterDiff {
 	d := clusterDiff{known: rule.ClusterInput{Name: name, Tenants: in.Clusters[name].Tenants, Ranges: in.Clusters[name].Ranges}}
 	units := slices.DeleteFunc(slices.Clone(in.Units), func(u Unit) bool { return u.differs.Cluster != name })
 	slices.SortStableFunc(units, func(a, b Unit) int { return strings.Compare(a.differs.Name, b.differs.Name) })
@@ -168,8 +168,8 @@ func (in *Input) cluster(name string) clusterDiff {
 	return d
 }
 
-// everywhere is what is known of all clusters together.
-func everywhere(clusters map[string]clusterDiff) *rule.AllClusters {
+// allClustersOf is what is known of all clusters together.
+func allClustersOf(clusters map[string]clusterDiff) *rule.AllClusters {
 	known := make(map[string]rule.ClusterInput, len(clusters))
 	for name, d := range clusters {
 		known[name] = d.known
@@ -184,11 +184,11 @@ func appendFacts(list []*rule.Facts, f *rule.Facts) []*rule.Facts {
 	return append(list, f)
 }
 
-// specs are the values of specs that differ.
-func (in *Input) specs() []*match.Change {
+// specChanges are the values of specs that differ.
+func (in *Input) specChanges() []*match.Change {
 	var all []*match.Change
 	for _, s := range in.Specs {
-		all = append(all, match.Specs(s.Before, s.After)...)
+		all = append(all, match.CompareSpecs(s.Before, s.After)...)
 	}
 	return all
 }

@@ -48,7 +48,7 @@ type File struct {
 
 // NewFile returns a file with content.
 func NewFile(name string, data []byte) *File {
-	return &File{Path: name, Data: trimMark(data)}
+	return &File{Path: name, Data: trimByteOrderMark(data)}
 }
 
 // GobEncode writes the path: who reads it has the content.
@@ -60,7 +60,7 @@ func (f *File) GobDecode(data []byte) error {
 	return nil
 }
 
-func trimMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
+func trimByteOrderMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
 // Text returns the content.
 func (f *File) Text() string { return string(f.Data) }
@@ -83,9 +83,9 @@ func (f *File) Language() Language {
 }
 
 // Line returns the text of a line without its end, or "" where there is none. Lines count from 1 and end with LF, CRLF or CR.
-func (f *File) Line(number int) string { return string(f.line(number)) }
+func (f *File) Line(number int) string { return string(f.lineBytes(number)) }
 
-func (f *File) line(number int) []byte {
+func (f *File) lineBytes(number int) []byte {
 	f.split.Do(f.findEnds)
 	if number < 1 || number > len(f.ends) {
 		return nil
@@ -154,13 +154,13 @@ func (s Span) Before(other Span) bool {
 const maxMeasured = 1000
 
 // Measurable reports whether the tokens of a line may be searched for in its text.
-func (f *File) Measurable(line int) bool { return len(f.line(line)) <= maxMeasured }
+func (f *File) Measurable(line int) bool { return len(f.lineBytes(line)) <= maxMeasured }
 
 // Token returns the span of n characters at a position, cut at the end of the line. In a line that is not measurable it is one
 // character.
 func (f *File) Token(line, column, n int) Span {
 	span := Span{File: f, Line: line, Column: column, Length: 1}
-	if text := f.line(line); len(text) <= maxMeasured {
+	if text := f.lineBytes(line); len(text) <= maxMeasured {
 		span.Length = max(1, min(n, utf8.RuneCount(text)-column+1))
 	}
 	return span
@@ -192,7 +192,7 @@ func (f *File) Load(root fs.FS) {
 		f.Err = explainLink(root, f.Path, err)
 		return
 	}
-	f.Data = trimMark(data)
+	f.Data = trimByteOrderMark(data)
 }
 
 func findTree(root fs.FS, folder string) []*File {
@@ -205,16 +205,16 @@ func findTree(root fs.FS, folder string) []*File {
 		case err != nil:
 			files = append(files, &File{Path: name, Err: err})
 			return nil //nolint:nilerr // kept in the File
-		case Hidden(name) && entry.IsDir():
+		case IsHidden(name) && entry.IsDir():
 			return fs.SkipDir
-		case entry.IsDir() || Hidden(name):
+		case entry.IsDir() || IsHidden(name):
 			return nil
 		case isSpec(name):
 			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
-		case nearlySpec(name), entry.Type().IsRegular() && path.Ext(name) != ".libsonnet" && HoldsSpec(root, name):
+		case looksLikeSpec(name), entry.Type().IsRegular() && path.Ext(name) != ".libsonnet" && HoldsSpec(root, name):
 			files = append(files, &File{Path: name, Err: ErrIgnored})
 		case entry.Type()&fs.ModeSymlink != 0:
-			files = append(files, linkedFolder(root, name)...)
+			files = append(files, reportLinkedFolder(root, name)...)
 		}
 		return nil
 	})
@@ -231,7 +231,7 @@ func findClusters(root fs.FS) []*File {
 	}
 	var files []*File
 	for _, entry := range entries {
-		if folder := path.Join("overlays", entry.Name()); !Hidden(folder) {
+		if folder := path.Join("overlays", entry.Name()); !IsHidden(folder) {
 			files = append(files, findCluster(root, folder)...)
 		}
 	}
@@ -245,7 +245,7 @@ func findCluster(root fs.FS, folder string) []*File {
 		return []*File{{Path: folder, Err: explainLink(root, folder, err)}}
 	}
 	if !info.IsDir() {
-		if isSpec(strings.ToLower(folder)) || nearlySpec(folder) {
+		if isSpec(strings.ToLower(folder)) || looksLikeSpec(folder) {
 			return []*File{{Path: folder, Err: ErrIgnored}}
 		}
 		return nil
@@ -260,15 +260,15 @@ func findCluster(root fs.FS, folder string) []*File {
 		switch {
 		case entry.Name() == "cluster.yaml" || entry.Name() == "cluster.jsonnet":
 			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
-		case NearlyCluster(entry.Name()):
+		case LooksLikeCluster(entry.Name()):
 			files = append(files, &File{Path: name, Err: ErrIgnored})
 		}
 	}
 	return files
 }
 
-// NearlyCluster reports whether somebody may have meant a file of an overlay to be the spec of its cluster, whose name it has not.
-func NearlyCluster(name string) bool {
+// LooksLikeCluster reports whether somebody may have meant a file of an overlay to be the spec of its cluster, whose name it has not.
+func LooksLikeCluster(name string) bool {
 	switch base := path.Base(name); strings.ToLower(base) {
 	case "cluster.yaml", "cluster.yml", "cluster.jsonnet", "cluster.json":
 		return base != "cluster.yaml" && base != "cluster.jsonnet"
@@ -276,8 +276,8 @@ func NearlyCluster(name string) bool {
 	return false
 }
 
-// Hidden reports whether a file or folder is left out on purpose, because its name begins with `.` or `_`.
-func Hidden(name string) bool {
+// IsHidden reports whether a file or folder is left out on purpose, because its name begins with `.` or `_`.
+func IsHidden(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
 }
@@ -290,8 +290,8 @@ func isSpec(name string) bool {
 	return false
 }
 
-// nearlySpec reports whether somebody may have meant a file to be a spec: JSON is YAML, and some systems do not tell A from a.
-func nearlySpec(name string) bool {
+// looksLikeSpec reports whether somebody may have meant a file to be a spec: JSON is YAML, and some systems do not tell A from a.
+func looksLikeSpec(name string) bool {
 	lower := strings.ToLower(name)
 	return !isSpec(name) && (isSpec(lower) || path.Ext(lower) == ".json")
 }
@@ -316,8 +316,8 @@ func HoldsSpec(root fs.FS, name string) bool {
 	return err == nil && specText.Match(data)
 }
 
-// linkedFolder reports a symbolic link to a folder, or out of the repository: the specs behind it are not read.
-func linkedFolder(root fs.FS, name string) []*File {
+// reportLinkedFolder reports a symbolic link to a folder, or out of the repository: the specs behind it are not read.
+func reportLinkedFolder(root fs.FS, name string) []*File {
 	info, err := fs.Stat(root, name)
 	switch {
 	case err != nil:

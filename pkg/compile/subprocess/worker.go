@@ -25,32 +25,32 @@ type Worker struct {
 	Start func() (Process, error)
 
 	process Process
-	line    Line
+	line    JSONPipe
 }
 
-// Ended is the error of what ended a fresh process.
-type Ended struct{ Reason string }
+// EndedError is the error of what ended a fresh process.
+type EndedError struct{ Reason string }
 
-func (e *Ended) Error() string { return e.Reason }
+func (e *EndedError) Error() string { return e.Reason }
 
 // Do lets ask talk to the process. An error of ask is that of the process, which has ended or is ended; then ask may be called once more,
-// with another. Do returns an error of Start as it is, or an *Ended.
-func (w *Worker) Do(ask func(Line) error) error {
+// with another. Do returns an error of Start as it is, or an *EndedError.
+func (w *Worker) Do(ask func(JSONPipe) error) error {
 	used := w.process != nil
-	err := w.try(ask)
-	if ended := (*Ended)(nil); used && errors.As(err, &ended) {
-		return w.try(ask)
+	err := w.tryOnce(ask)
+	if ended := (*EndedError)(nil); used && errors.As(err, &ended) {
+		return w.tryOnce(ask)
 	}
 	return err
 }
 
-func (w *Worker) try(ask func(Line) error) error {
+func (w *Worker) tryOnce(ask func(JSONPipe) error) error {
 	if w.process == nil {
 		process, err := w.Start()
 		if err != nil {
 			return err
 		}
-		w.process, w.line = process, Line{json.NewEncoder(process), json.NewDecoder(process)}
+		w.process, w.line = process, JSONPipe{json.NewEncoder(process), json.NewDecoder(process)}
 	}
 	failed := ask(w.line)
 	if failed == nil {
@@ -60,7 +60,7 @@ func (w *Worker) try(ask func(Line) error) error {
 	if reason == "" {
 		reason = fmt.Sprintf("it gave no result: %v", failed)
 	}
-	return &Ended{reason}
+	return &EndedError{reason}
 }
 
 // End ends the process, if there is one, and returns why it had ended before, or "". More may be asked afterwards.
@@ -73,14 +73,14 @@ func (w *Worker) End() string {
 	return process.End()
 }
 
-// Line is JSON in both directions between us and a process.
-type Line struct {
+// JSONPipe is JSON in both directions between us and a process.
+type JSONPipe struct {
 	encoder *json.Encoder
 	decoder *json.Decoder
 }
 
 // Ask writes a question and reads the answer.
-func (l Line) Ask(question, answer any) error {
+func (l JSONPipe) Ask(question, answer any) error {
 	if err := l.encoder.Encode(question); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func TestWorker(t *testing.T) {
 		var got []string
 		for _, question := range c.questions {
 			answer := 0
-			if err := w.Do(func(l Line) error { return l.Ask(question, &answer) }); err != nil {
+			if err := w.Do(func(l JSONPipe) error { return l.Ask(question, &answer) }); err != nil {
 				got = append(got, err.Error())
 			} else {
 				got = append(got, strconv.Itoa(answer))
@@ -75,8 +75,8 @@ func TestWorker(t *testing.T) {
 func TestEnded(t *testing.T) {
 	w := Worker{Start: func() (Process, error) { return &mortal{}, nil }}
 	answer := 0
-	err := w.Do(func(l Line) error { return l.Ask(1, &answer) })
-	var ended *Ended
+	err := w.Do(func(l JSONPipe) error { return l.Ask(1, &answer) })
+	var ended *EndedError
 	if !errors.As(err, &ended) || ended.Reason != "it gave no result: EOF" {
 		t.Errorf("got %v", err)
 	}

@@ -41,14 +41,14 @@ func Find(root fs.FS, list *diag.List) {
 	}
 	for _, entry := range entries {
 		switch name := entry.Name(); {
-		case source.Hidden(name), slices.Contains(folders, name):
+		case source.IsHidden(name), slices.Contains(folders, name):
 		case entry.IsDir():
-			isMisnamedFolder(root, name, list)
+			reportMisnamedFolder(root, name, list)
 		case entry.Type().IsRegular() && isDataFile(name) && source.HoldsSpec(root, name):
 			reportOutside(name, list)
 		}
 	}
-	clusters(root, list)
+	reportUnreadInOverlays(root, list)
 }
 
 func reportOutside(name string, list *diag.List) {
@@ -58,16 +58,16 @@ func reportOutside(name string, list *diag.List) {
 
 const specFolders = "a Tenant to `tenants/`, an MPIRuntime or a HardwareProfile to `catalog/`, a Cluster to `overlays/NAME/cluster.yaml`"
 
-// isMisnamedFolder reports a folder whose name is another one for a folder of specs, if it holds specs or stands in for a folder that is not
+// reportMisnamedFolder reports a folder whose name is another one for a folder of specs, if it holds specs or stands in for a folder that is not
 // there.
-func isMisnamedFolder(root fs.FS, name string, list *diag.List) {
+func reportMisnamedFolder(root fs.FS, name string, list *diag.List) {
 	meant, near := aliases[strings.ToLower(name)], true
 	if meant == "" {
 		meant, near = diag.Nearest(name, folders)
 	}
 	switch {
 	case !near || sameFolder(root, name, meant):
-	case !exists(root, meant), holdsSpecs(root, name), meant == overlays && aliases[strings.ToLower(name)] == "" && holdsOverlay(root, name):
+	case !fileExists(root, meant), holdsSpecs(root, name), meant == overlays && aliases[strings.ToLower(name)] == "" && holdsOverlay(root, name):
 		list.Warnf(diag.NothingRead, wholeFile(name), "the folder is not read: its name is not that of a folder of specs").
 			Helpf("move what it holds to `%s/`: specs are in `catalog/`, `tenants/` and `overlays/`, all in small letters", meant)
 	}
@@ -79,7 +79,7 @@ func sameFolder(root fs.FS, name, meant string) bool {
 		return false
 	}
 	entries, err := fs.ReadDir(root, ".")
-	return err == nil && exists(root, meant) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == meant })
+	return err == nil && fileExists(root, meant) && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == meant })
 }
 
 func holdsSpecs(root fs.FS, folder string) bool {
@@ -88,7 +88,7 @@ func holdsSpecs(root fs.FS, folder string) bool {
 		switch {
 		case err != nil:
 			return fs.SkipDir
-		case entry.IsDir() && source.Hidden(name):
+		case entry.IsDir() && source.IsHidden(name):
 			return fs.SkipDir
 		case entry.Type().IsRegular() && isDataFile(name) && source.HoldsSpec(root, name):
 			found = true
@@ -109,17 +109,17 @@ func holdsOverlay(root fs.FS, folder string) bool {
 	return false
 }
 
-// clusters looks at each folder of overlays.
-func clusters(root fs.FS, list *diag.List) {
+// reportUnreadInOverlays looks at each folder of overlays.
+func reportUnreadInOverlays(root fs.FS, list *diag.List) {
 	entries, err := fs.ReadDir(root, overlays)
 	if err != nil {
 		return
 	}
 	for _, entry := range entries {
 		switch name := path.Join(overlays, entry.Name()); {
-		case source.Hidden(name):
+		case source.IsHidden(name):
 		case entry.IsDir():
-			overlay(root, name, list)
+			reportUnreadInOverlay(root, name, list)
 		case entry.Type().IsRegular() && source.HoldsSpec(root, name):
 			list.Warnf(diag.NothingRead, wholeFile(name), "the spec is not read: a cluster has a folder of its own").
 				Helpf("move it to `overlays/NAME/cluster.yaml`")
@@ -127,26 +127,26 @@ func clusters(root fs.FS, list *diag.List) {
 	}
 }
 
-// overlay reports the files of an overlay that nothing names. Where there is no cluster nothing in it is read.
-func overlay(root fs.FS, folder string, list *diag.List) {
+// reportUnreadInOverlay reports the files of an overlay that nothing names. Where there is no cluster nothing in it is read.
+func reportUnreadInOverlay(root fs.FS, folder string, list *diag.List) {
 	var names []string
 	var words strings.Builder
 	_ = fs.WalkDir(root, folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fs.SkipDir
-		case source.Hidden(name) && entry.IsDir():
+		case source.IsHidden(name) && entry.IsDir():
 			return fs.SkipDir
-		case source.Hidden(name) || !entry.Type().IsRegular():
+		case source.IsHidden(name) || !entry.Type().IsRegular():
 		case mayNameFiles(name):
-			words.WriteString(text(root, name))
+			words.WriteString(readText(root, name))
 		case isKustomizeKind(name):
 			names = append(names, name)
 		}
 		return nil
 	})
 	switch known := words.String(); {
-	case !exists(root, path.Join(folder, "cluster.yaml")) && !exists(root, path.Join(folder, "cluster.jsonnet")):
+	case !fileExists(root, path.Join(folder, "cluster.yaml")) && !fileExists(root, path.Join(folder, "cluster.jsonnet")):
 		reportWithoutCluster(root, folder, names, list)
 	case namesMissing(root, folder, known): // an error says so; the name of one of these may be what was meant
 	default:
@@ -162,7 +162,7 @@ func overlay(root fs.FS, folder string, list *diag.List) {
 // reportWithoutCluster blames the file that holds the cluster, if there is one: it has the wrong name, and the compiler has said so of those that
 // are nearly right.
 func reportWithoutCluster(root fs.FS, folder string, names []string, list *diag.List) {
-	if misnamedCluster(root, folder) || len(names) == 0 && !exists(root, path.Join(folder, kustomization)) {
+	if hasMisnamedCluster(root, folder) || len(names) == 0 && !fileExists(root, path.Join(folder, kustomization)) {
 		return
 	}
 	for _, name := range names {
@@ -191,7 +191,7 @@ func isKustomizeKind(name string) bool {
 	case "kustomization.yml", "Kustomization": // LS5010 says it
 		return false
 	}
-	return isDataFile(name) && !source.NearlyCluster(name)
+	return isDataFile(name) && !source.LooksLikeCluster(name)
 }
 
 // isDataFile reports whether a file is called as specs and objects are.
@@ -213,15 +213,15 @@ var fileName = regexp.MustCompile(`[\w./-]+\.(ya?ml|json(net)?)\b`)
 
 // namesMissing reports whether a text names a file that is not in the folder.
 func namesMissing(root fs.FS, folder, text string) bool {
-	return slices.ContainsFunc(fileName.FindAllString(text, -1), func(name string) bool { return !exists(root, path.Join(folder, name)) })
+	return slices.ContainsFunc(fileName.FindAllString(text, -1), func(name string) bool { return !fileExists(root, path.Join(folder, name)) })
 }
 
-func misnamedCluster(root fs.FS, folder string) bool {
+func hasMisnamedCluster(root fs.FS, folder string) bool {
 	entries, err := fs.ReadDir(root, folder)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return source.NearlyCluster(e.Name()) })
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return source.LooksLikeCluster(e.Name()) })
 }
 
-func text(root fs.FS, name string) string {
+func readText(root fs.FS, name string) string {
 	content, err := source.ReadBounded(root, name, source.MaxFileSize)
 	if err != nil {
 		return "" // who reads it reports it
@@ -229,7 +229,7 @@ func text(root fs.FS, name string) string {
 	return string(content) + "\n"
 }
 
-func exists(root fs.FS, name string) bool {
+func fileExists(root fs.FS, name string) bool {
 	_, err := fs.Stat(root, name)
 	return err == nil
 }

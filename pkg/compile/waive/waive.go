@@ -30,11 +30,11 @@ const most = 366
 type Waivers struct {
 	today string
 	list  []*waiver
-	known map[identity]bool
+	known map[waiverIdentity]bool
 }
 
-// identity tells waivers apart. The place alone does not: a program writes many at one place of its text.
-type identity struct {
+// waiverIdentity tells waivers apart. The place alone does not: a program writes many at one place of its text.
+type waiverIdentity struct {
 	cluster                      *plan.Cluster
 	at                           source.Span
 	code, about, reason, expires string
@@ -52,7 +52,7 @@ type waiver struct {
 
 // WaiversOf returns the waivers of plans. Today is a day as 2026-11-21; on "" none has expired.
 func WaiversOf(plans []*plan.Cluster, today string) *Waivers {
-	w := &Waivers{today: today, known: map[identity]bool{}}
+	w := &Waivers{today: today, known: map[waiverIdentity]bool{}}
 	for _, c := range plans {
 		w.add("cluster "+c.Name.V, c, c.Waivers)
 		for _, r := range c.Catalog {
@@ -73,7 +73,7 @@ func WaiversOf(plans []*plan.Cluster, today string) *Waivers {
 func (w *Waivers) add(owner string, c *plan.Cluster, list []plan.Waiver) {
 	for i := range list {
 		own := &list[i]
-		id := identity{cluster: c, at: own.Code.At, code: own.Code.V, about: own.About.V, reason: own.Reason.V, expires: own.Expires.V}
+		id := waiverIdentity{cluster: c, at: own.Code.At, code: own.Code.V, about: own.About.V, reason: own.Reason.V, expires: own.Expires.V}
 		if !w.known[id] {
 			w.known[id] = true
 			entry, found := diag.EntryOf(diag.Code(list[i].Code.V))
@@ -84,18 +84,18 @@ func (w *Waivers) add(owner string, c *plan.Cluster, list []plan.Waiver) {
 	}
 }
 
-// Written is a waiver as a spec has it.
-type Written struct {
+// SpecWaiver is a waiver as a spec has it.
+type SpecWaiver struct {
 	plan.Waiver
 	// Owner is the spec: `cluster hpc`, `runtime train`, `profile gpu`, `tenant vision`.
 	Owner string
 }
 
 // All returns the waivers in the order of the plans, each once.
-func (w *Waivers) All() []Written {
-	all := make([]Written, len(w.list))
+func (w *Waivers) All() []SpecWaiver {
+	all := make([]SpecWaiver, len(w.list))
 	for i, own := range w.list {
-		all[i] = Written{Waiver: own.Waiver, Owner: own.owner}
+		all[i] = SpecWaiver{Waiver: own.Waiver, Owner: own.owner}
 	}
 	return all
 }
@@ -103,7 +103,7 @@ func (w *Waivers) All() []Written {
 // Accept marks what waivers accept among findings. They were found while a cluster was judged, or anywhere for nil.
 func (w *Waivers) Accept(c *plan.Cluster, found []*diag.Diagnostic) {
 	for _, own := range w.list {
-		if own.refused || w.expired(own) || w.tooLong(own) {
+		if own.refused || w.isExpired(own) || w.endsTooLate(own) {
 			continue
 		}
 		for _, d := range found {
@@ -115,14 +115,14 @@ func (w *Waivers) Accept(c *plan.Cluster, found []*diag.Diagnostic) {
 	}
 }
 
-func (w *Waivers) expired(own *waiver) bool { return w.today != "" && w.today > own.Expires.V }
+func (w *Waivers) isExpired(own *waiver) bool { return w.today != "" && w.today > own.Expires.V }
 
-// Expired reports whether one of them accepts nothing any more.
-func (w *Waivers) Expired() bool { return slices.ContainsFunc(w.list, w.expired) }
+// AnyExpired reports whether one of them accepts nothing any more.
+func (w *Waivers) AnyExpired() bool { return slices.ContainsFunc(w.list, w.isExpired) }
 
-// tooLong says that a waiver of what only clusters may waive ends too late. It accepts nothing.
-func (w *Waivers) tooLong(own *waiver) bool {
-	left, known := w.left(own)
+// endsTooLate says that a waiver of what only clusters may waive ends too late. It accepts nothing.
+func (w *Waivers) endsTooLate(own *waiver) bool {
+	left, known := w.daysLeft(own)
 	return own.byCluster && known && left > most
 }
 
@@ -131,14 +131,14 @@ func (own *waiver) matches(c *plan.Cluster, d *diag.Diagnostic) bool {
 	case string(d.Code) != own.Code.V:
 		return false
 	case own.cluster != nil && own.cluster == c, sameDocument(own.Code.At, d.Span):
-		return own.About.V == "" || names(d.Message, own.About.V)
+		return own.About.V == "" || containsWord(d.Message, own.About.V)
 	}
 	// Secrets are found in files, before it is known which clusters these are for: there the path says what is meant.
 	return own.cluster != nil && c == nil && d.Code == diag.SecretInSpec && own.About.V == d.Span.Path()
 }
 
-// names reports whether a message has a word, with something else than a letter or a digit around it.
-func names(message, word string) bool {
+// containsWord reports whether a message has a word, with something else than a letter or a digit around it.
+func containsWord(message, word string) bool {
 	for rest := message; ; {
 		i := strings.Index(rest, word)
 		if i < 0 {
@@ -146,7 +146,7 @@ func names(message, word string) bool {
 		}
 		before, _ := utf8.DecodeLastRuneInString(rest[:i])
 		after, _ := utf8.DecodeRuneInString(rest[i+len(word):])
-		if !ofWord(before) && !ofWord(after) {
+		if !isNameRune(before) && !isNameRune(after) {
 			return true
 		}
 		_, size := utf8.DecodeRuneInString(rest[i:])
@@ -154,8 +154,8 @@ func names(message, word string) bool {
 	}
 }
 
-// ofWord reports whether a character may be a part of a name: `mpi` is not named where `mpi-rdma` is.
-func ofWord(r rune) bool {
+// isNameRune reports whether a character may be a part of a name: `mpi` is not named where `mpi-rdma` is.
+func isNameRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_')
 }
 
@@ -172,18 +172,18 @@ func sameDocument(a, b source.Span) bool {
 	return true
 }
 
-// Judge reports the mistakes of the waivers themselves. Complete says that everything was judged, so that a waiver which accepted
+// ReportMistakes reports the mistakes of the waivers themselves. Complete says that everything was judged, so that a waiver which accepted
 // nothing never will.
-func (w *Waivers) Judge(list *diag.List, complete bool) {
+func (w *Waivers) ReportMistakes(list *diag.List, complete bool) {
 	for _, own := range w.list {
 		code := own.Code
-		switch left, known := w.left(own); {
+		switch left, known := w.daysLeft(own); {
 		case own.refused:
-			w.refuse(own, list)
-		case w.tooLong(own):
+			w.refuseWaiver(own, list)
+		case w.endsTooLate(own):
 			list.Errorf(diag.WaiverTooLong, own.Expires.At, "the waiver of `%s` holds for %d days", code.V, left).
 				Notef("what only clusters may waive is decided again once a year").Helpf("write a last day of at most %d days from now", most)
-		case w.expired(own):
+		case w.isExpired(own):
 			list.Errorf(diag.WaiverExpired, own.Expires.At, "the waiver of `%s` expired on %s", code.V, own.Expires.V).
 				Notef("its reason was: %s", own.Reason.V).Helpf("put right what it was for, or decide again and write a new day")
 		case !own.used && complete:
@@ -195,7 +195,7 @@ func (w *Waivers) Judge(list *diag.List, complete bool) {
 	}
 }
 
-func (w *Waivers) refuse(own *waiver, list *diag.List) {
+func (w *Waivers) refuseWaiver(own *waiver, list *diag.List) {
 	entry, found := diag.EntryOf(diag.Code(own.Code.V))
 	if found && entry.CanBeWaived() {
 		list.Errorf(diag.NotWaivable, own.Code.At, "`%s` can be waived by the spec of a cluster only", own.Code.V).
@@ -214,8 +214,8 @@ func (w *Waivers) refuse(own *waiver, list *diag.List) {
 		Helpf("`runtime-compiler codes` lists them")
 }
 
-// left returns how many days a waiver has, or false on no day.
-func (w *Waivers) left(own *waiver) (days int, known bool) {
+// daysLeft returns how many days a waiver has, or false on no day.
+func (w *Waivers) daysLeft(own *waiver) (days int, known bool) {
 	today, err := time.Parse(time.DateOnly, w.today)
 	if err != nil {
 		return 0, false

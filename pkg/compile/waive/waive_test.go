@@ -174,7 +174,7 @@ func TestWaiversOfAProgram(t *testing.T) {
     waivers: [{ code: code, reason: 'because', expires: '2027-10-31' } for code in ['LS4112', 'LS4020']],
   },
 } for name in ['one', 'two']]`)}
-	_, list := compile.Compile(root, compile.Options{Today: "2026-11-21", Jsonnet: jsonnet.Here{}})
+	_, list := compile.Compile(root, compile.Options{Today: "2026-11-21", Jsonnet: jsonnet.InProcessEvaluator{}})
 	waived := map[diag.Code]int{}
 	for _, d := range list.Sorted() {
 		if d.Waived == nil {

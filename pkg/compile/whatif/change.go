@@ -50,8 +50,8 @@ func ParseResize(text string) (Resize, error) {
 	return Resize{Profile: profile, To: &to}, nil
 }
 
-// concerns returns the clusters where the change can be made: those with the machines that it is about, and the cohort.
-func (ch Change) concerns(clusters []*plan.Cluster) ([]*plan.Cluster, error) {
+// concernedClusters returns the clusters where the change can be made: those with the machines that it is about, and the cohort.
+func (ch Change) concernedClusters(clusters []*plan.Cluster) ([]*plan.Cluster, error) {
 	var profiles, cohorts []string
 	var concerned []*plan.Cluster
 	for _, c := range clusters {
@@ -66,29 +66,29 @@ func (ch Change) concerns(clusters []*plan.Cluster) ([]*plan.Cluster, error) {
 				cohorts = append(cohorts, cohort.Name.V)
 			}
 		}
-		if ch.possible(c) {
+		if ch.isPossibleOn(c) {
 			concerned = append(concerned, c)
-			if err := ch.leaves(c); err != nil {
+			if err := ch.checkLeavesMachines(c); err != nil {
 				return nil, err
 			}
 		}
 	}
-	for _, name := range ch.profiles() {
+	for _, name := range ch.profileNames() {
 		if !slices.Contains(profiles, name) {
-			return nil, fmt.Errorf("no cluster has machines of the profile `%s`: there are `%s`", name, strings.Join(unique(profiles), "`, `"))
+			return nil, fmt.Errorf("no cluster has machines of the profile `%s`: there are `%s`", name, strings.Join(uniqueNames(profiles), "`, `"))
 		}
 	}
 	if ch.Cohort != "" && !slices.Contains(cohorts, ch.Cohort) {
-		return nil, fmt.Errorf("no cluster has the cohort `%s`: there are `%s`", ch.Cohort, strings.Join(unique(cohorts), "`, `"))
+		return nil, fmt.Errorf("no cluster has the cohort `%s`: there are `%s`", ch.Cohort, strings.Join(uniqueNames(cohorts), "`, `"))
 	}
 	if len(concerned) == 0 {
-		return nil, fmt.Errorf("no cluster has machines of %s together with the cohort `%s`", "`"+strings.Join(ch.profiles(), "`, `")+"`", ch.Cohort)
+		return nil, fmt.Errorf("no cluster has machines of %s together with the cohort `%s`", "`"+strings.Join(ch.profileNames(), "`, `")+"`", ch.Cohort)
 	}
 	return concerned, nil
 }
 
-// leaves refuses to take away more machines than a cluster has.
-func (ch Change) leaves(c *plan.Cluster) error {
+// checkLeavesMachines refuses to take away more machines than a cluster has.
+func (ch Change) checkLeavesMachines(c *plan.Cluster) error {
 	for _, r := range ch.Resizes {
 		if m := c.MachinesOf(r.Profile); m != nil && r.To == nil && r.By < -m.Nodes.V {
 			return fmt.Errorf("`%s` has %d machines of the profile `%s`: %d cannot go; ask about at most that many, or about another cluster with --cluster", c.Name.V, m.Nodes.V, r.Profile, -r.By)
@@ -97,12 +97,12 @@ func (ch Change) leaves(c *plan.Cluster) error {
 	return nil
 }
 
-func unique(names []string) []string {
+func uniqueNames(names []string) []string {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-func (ch Change) profiles() []string {
+func (ch Change) profileNames() []string {
 	var names []string
 	if ch.Tenant != "" {
 		names = append(names, ch.Profile)
@@ -113,8 +113,8 @@ func (ch Change) profiles() []string {
 	return names
 }
 
-// possible reports whether a cluster has the machines of the new tenant and its cohort, or those of a resize where nobody comes.
-func (ch Change) possible(c *plan.Cluster) bool {
+// isPossibleOn reports whether a cluster has the machines of the new tenant and its cohort, or those of a resize where nobody comes.
+func (ch Change) isPossibleOn(c *plan.Cluster) bool {
 	if ch.Cohort != "" && (c.Queueing == nil || c.Queueing.Cohort(ch.Cohort) == nil) {
 		return false
 	}
@@ -124,31 +124,31 @@ func (ch Change) possible(c *plan.Cluster) bool {
 	return slices.ContainsFunc(ch.Resizes, func(r Resize) bool { return c.MachinesOf(r.Profile) != nil })
 }
 
-// apply returns the cluster as it would be.
-func (ch Change) apply(c *plan.Cluster) *plan.Cluster {
+// appliedTo returns the cluster as it would be.
+func (ch Change) appliedTo(c *plan.Cluster) *plan.Cluster {
 	changed := *c
 	changed.Capacity = slices.Clone(c.Capacity)
 	for _, r := range ch.Resizes {
 		if m := changed.MachinesOf(r.Profile); m != nil {
-			m.Nodes.V = r.of(m.Nodes.V)
+			m.Nodes.V = r.resizedCount(m.Nodes.V)
 		}
 	}
 	if ch.Tenant != "" {
-		changed.Tenants = append(slices.Clone(c.Tenants), ch.tenant(&changed))
+		changed.Tenants = append(slices.Clone(c.Tenants), ch.newTenant(&changed))
 		slices.SortFunc(changed.Tenants, func(a, b *plan.Tenant) int { return strings.Compare(a.Name.V, b.Name.V) })
 	}
 	return &changed
 }
 
-func (r Resize) of(nodes int32) int32 {
+func (r Resize) resizedCount(nodes int32) int32 {
 	if r.To != nil {
 		return max(0, *r.To)
 	}
 	return max(0, nodes+r.By)
 }
 
-// tenant is the one that would come: it has one namespace of its own name, and the runtimes for its machines.
-func (ch Change) tenant(c *plan.Cluster) *plan.Tenant {
+// newTenant returns the one that would come: it has one namespace of its own name, and the runtimes for its machines.
+func (ch Change) newTenant(c *plan.Cluster) *plan.Tenant {
 	name := plan.Value[string]{V: ch.Tenant}
 	m := c.MachinesOf(ch.Profile)
 	t := &plan.Tenant{
@@ -159,7 +159,7 @@ func (ch Change) tenant(c *plan.Cluster) *plan.Tenant {
 				DefaultMemory: plan.Value[resource.Quantity]{V: resource.MustParse("1Mi")},
 			},
 		},
-		Quota: ch.quota(c, m),
+		Quota: ch.newTenantQuota(c, m),
 	}
 	for _, r := range c.Runtimes {
 		if r.Profile == m.Profile && r.Admits(ch.Tenant) {
@@ -178,8 +178,8 @@ func (ch Change) tenant(c *plan.Cluster) *plan.Tenant {
 	return t
 }
 
-// quota is what the machines offer together. Pods and jobs are not what is asked about.
-func (ch Change) quota(c *plan.Cluster, m *plan.Machines) plan.Quota {
+// newTenantQuota returns what the machines offer together. Pods and jobs are not what is asked about.
+func (ch Change) newTenantQuota(c *plan.Cluster, m *plan.Machines) plan.Quota {
 	const plenty = 1_000_000
 	q := plan.Quota{Pods: plan.Value[int64]{V: plenty}, Jobs: plan.Value[int64]{V: plenty}}
 	for _, unit := range m.Unit {

@@ -54,8 +54,8 @@ type Shrink struct {
 	After  capacity.TenantCapacity `json:"after"`
 }
 
-// Table returns the capacity of clusters as they are.
-func Table(clusters []*plan.Cluster) []Cluster {
+// CapacityTable returns the capacity of clusters as they are.
+func CapacityTable(clusters []*plan.Cluster) []Cluster {
 	result := make([]Cluster, len(clusters))
 	for i, c := range clusters {
 		result[i], _ = compileCapacity(c)
@@ -66,19 +66,19 @@ func Table(clusters []*plan.Cluster) []Cluster {
 // Ask returns what becomes of each cluster that the change concerns. It fails for a change that makes no sense: a profile, cohort or
 // cluster that is not there, a tenant that exists.
 func Ask(clusters []*plan.Cluster, change Change) ([]Answer, error) {
-	concerned, err := change.concerns(clusters)
+	concerned, err := change.concernedClusters(clusters)
 	if err != nil {
 		return nil, fmt.Errorf("ask about capacity: %w", err)
 	}
 	answers := make([]Answer, 0, len(concerned))
 	for _, c := range concerned {
-		answers = append(answers, answer(c, change))
+		answers = append(answers, answerFor(c, change))
 	}
 	return answers, nil
 }
 
-func answer(c *plan.Cluster, change Change) Answer {
-	changed := change.apply(c)
+func answerFor(c *plan.Cluster, change Change) Answer {
+	changed := change.appliedTo(c)
 	before, known := compileCapacity(c)
 	after, found := compileCapacity(changed)
 	a := Answer{Before: &before, After: &after, Fits: true, Why: []Finding{}, Shrinks: []Shrink{}}
@@ -92,30 +92,30 @@ func answer(c *plan.Cluster, change Change) Answer {
 			// The tenant would have to leave the runtime out: no reason why its machines do not fit.
 			a.Why = append(a.Why, Finding{d.Code, d.Severity, d.Message})
 		default:
-			a.add(Finding{d.Code, d.Severity, d.Message})
+			a.addFinding(Finding{d.Code, d.Severity, d.Message})
 		}
 	}
-	if t := tenantOf(changed, change.Tenant); t != nil && refused > 0 && refused >= len(t.Usable) {
+	if t := tenantNamed(changed, change.Tenant); t != nil && refused > 0 && refused >= len(t.Usable) {
 		a.Fits = false // a tenant may do without some runtimes, not without all
 	}
-	a.quotas()
-	a.shrinks()
+	a.refuseOverPromises()
+	a.noteShrunkTenants()
 	slices.SortStableFunc(a.Why, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(x.Severity, y.Severity), cmp.Compare(x.Code, y.Code))
 	})
 	return a
 }
 
-func (a *Answer) add(f Finding) {
+func (a *Answer) addFinding(f Finding) {
 	a.Why = append(a.Why, f)
 	a.Fits = a.Fits && f.Severity != diag.Error && f.Code != diag.Overcommitted
 }
 
-// quotas refuses what only quotas count, where they would promise more than there is and more than before.
-func (a *Answer) quotas() {
+// refuseOverPromises refuses what only quotas count, where they would promise more than there is and more than before.
+func (a *Answer) refuseOverPromises() {
 	for _, after := range a.After.Quotas {
 		if after.Over && !a.After.Queues && !slices.Contains(a.Before.Quotas, after) {
-			a.add(Finding{diag.Overcommitted, diag.Warning, fmt.Sprintf("`%s` has %s %s, and quotas%s would promise %s", a.After.Name, after.Has, after.Resource, a.reportOverPromised(after.Resource), after.Promised)})
+			a.addFinding(Finding{diag.Overcommitted, diag.Warning, fmt.Sprintf("`%s` has %s %s, and quotas%s would promise %s", a.After.Name, after.Has, after.Resource, a.reportOverPromised(after.Resource), after.Promised)})
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (a *Answer) reportOverPromised(resource string) string {
 	return ""
 }
 
-func (a *Answer) shrinks() {
+func (a *Answer) noteShrunkTenants() {
 	for _, before := range a.Before.Tenants {
 		for _, after := range a.After.Tenants {
 			same := after.Tenant == before.Tenant && after.Profile == before.Profile
@@ -145,20 +145,20 @@ func (a *Answer) shrinks() {
 func compileCapacity(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
 	list := &diag.List{}
 	check.Cluster(c, list)
-	facts := []capacity.Facts{capacity.FactsOf(lower.Platform(c)), capacity.FactsOf(lower.Runtimes(c, list))}
+	facts := []capacity.Facts{capacity.FactsOf(lower.PlatformObjects(c)), capacity.FactsOf(lower.RuntimeObjects(c, list))}
 	for _, t := range c.Tenants {
-		facts = append(facts, capacity.FactsOf(lower.Tenant(c, t, list)))
+		facts = append(facts, capacity.FactsOf(lower.TenantObjects(c, t, list)))
 	}
 	capacity.Prove(c, facts, list)
 	result := Cluster{Name: c.Name.V, Queues: c.Queueing != nil, Tenants: []capacity.TenantCapacity{}}
 	stocks, rooms := capacity.Summarize(c, facts)
 	result.Profiles = append([]capacity.ProfileCapacity{}, stocks...)
 	result.Tenants = append(result.Tenants, rooms...)
-	result.Quotas = append([]capacity.QuotaPromise{}, capacity.Promises(c, facts)...)
+	result.Quotas = append([]capacity.QuotaPromise{}, capacity.QuotaPromises(c, facts)...)
 	return result, list.Sorted()
 }
 
-func tenantOf(c *plan.Cluster, name string) *plan.Tenant {
+func tenantNamed(c *plan.Cluster, name string) *plan.Tenant {
 	for _, t := range c.Tenants {
 		if t.Name.V == name {
 			return t

@@ -37,7 +37,7 @@ func plans(t *testing.T) []*plan.Cluster {
 
 // TestTable: whole machines, with what a cohort has itself beside what is guaranteed.
 func TestTable(t *testing.T) {
-	table := whatif.Table(plans(t))
+	table := whatif.CapacityTable(plans(t))
 	wantQueues := whatif.Cluster{
 		Name: "queues", Queues: true,
 		Profiles: []capacity.ProfileCapacity{{Profile: "cpu", Machines: 6, Guaranteed: 4, Free: 2}, {Profile: "gpu", Machines: 10, Guaranteed: 8, Cohorts: 2}},
@@ -123,11 +123,11 @@ func TestNonsense(t *testing.T) {
 // TestPlansStay: asking changes nothing.
 func TestPlansStay(t *testing.T) {
 	clusters := plans(t)
-	before := whatif.Table(clusters)
+	before := whatif.CapacityTable(clusters)
 	if _, err := whatif.Ask(clusters, whatif.Change{Tenant: "new", Profile: "gpu", Nodes: 1, Resizes: []whatif.Resize{{Profile: "gpu", By: 7}}}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, whatif.Table(clusters)); diff != "" {
+	if diff := cmp.Diff(before, whatif.CapacityTable(clusters)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 }

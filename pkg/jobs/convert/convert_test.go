@@ -184,8 +184,8 @@ func newestSchemas(t *testing.T) *schema.Schemas {
 	if !schema.Available() {
 		t.Skip("SKIPPED: no schemas in this build: run `make schemas`")
 	}
-	minors := schema.Minors()
-	schemas, err := schema.For(minors[len(minors)-1])
+	minors := schema.AvailableMinors()
+	schemas, err := schema.SchemasFor(minors[len(minors)-1])
 	if err != nil {
 		t.Fatal(err)
 	}

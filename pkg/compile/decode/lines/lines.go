@@ -1,4 +1,4 @@
-// Package lines looks at the lines of YAML that no parser reads, as a person would: where the mistake is (Cause), and which specs the
+// Package lines looks at the lines of YAML that no parser reads, as a person would: where the mistake is (FirstMistake), and which specs the
 // file would hold without it (Specs).
 //
 // A parser stops where the text makes no sense any more, which is often far behind the mistake: at the end of the file for a quote that
@@ -15,16 +15,16 @@ import (
 // Place is a piece of one line. Line and Column count from 1, Column and Length characters.
 type Place struct{ Line, Column, Length int }
 
-// split returns the lines of a text without their ends, which are LF, CRLF or CR.
-func split(text string) []string {
+// splitLines returns the lines of a text without their ends, which are LF, CRLF or CR.
+func splitLines(text string) []string {
 	if strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	}
 	return strings.Split(text, "\n")
 }
 
-// characters returns how many characters a text has.
-func characters(text string) int { return utf8.RuneCountInString(text) }
+// characterCount returns how many characters a text has.
+func characterCount(text string) int { return utf8.RuneCountInString(text) }
 
 // isComment reports whether nothing is said behind an offset of a line.
 func isComment(line string, from int) bool {

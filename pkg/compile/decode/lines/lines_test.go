@@ -50,7 +50,7 @@ func TestCause(t *testing.T) {
 		"columns are characters": {"é: \"ü\" ö\n", "1:8+1 the value ends with the quote before this"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, found := Cause(c.text)
+			f, found := FirstMistake(c.text)
 			if got := fmt.Sprintf("%d:%d+%d %s", f.Line, f.Column, f.Length, f.Message); !found || got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -82,7 +82,7 @@ func TestNoCause(t *testing.T) {
 		"item of items": "- a: 1\n  b:\n    - c\n- d\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if f, found := Cause(text); found {
+			if f, found := FirstMistake(text); found {
 				t.Errorf("%d:%d %s", f.Line, f.Column, f.Message)
 			}
 		})
@@ -126,9 +126,9 @@ func TestLinear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Repeat(part, 1<<20/len(part))
 			began := time.Now()
-			Cause(text)
-			Cause("a: [" + text)
-			Cause("a: \"" + text)
+			FirstMistake(text)
+			FirstMistake("a: [" + text)
+			FirstMistake("a: \"" + text)
 			Specs(text)
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("took %v", took)
@@ -139,7 +139,7 @@ func TestLinear(t *testing.T) {
 	for i := range 1400 {
 		fmt.Fprintf(&staircase, "%s- a:\n", strings.Repeat(" ", i))
 	}
-	Cause(staircase.String())
+	FirstMistake(staircase.String())
 }
 
 // FuzzLines: no text makes the scanner panic, and what it finds is in the text.
@@ -148,9 +148,9 @@ func FuzzLines(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		lines := split(text)
-		if found, is := Cause(text); is {
-			if found.Line < 1 || found.Line > len(lines) || found.Column < 1 || found.Length < 1 || found.Column-1 > characters(lines[found.Line-1]) {
+		lines := splitLines(text)
+		if found, is := FirstMistake(text); is {
+			if found.Line < 1 || found.Line > len(lines) || found.Column < 1 || found.Length < 1 || found.Column-1 > characterCount(lines[found.Line-1]) {
 				t.Errorf("%+v", found)
 			}
 		}

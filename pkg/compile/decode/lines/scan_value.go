@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// value reads the value of an entry, which begins behind an offset of the line in work, and the lines to which it goes on.
-func (s *scanner) value(line string, from int) {
-	from = s.properties(line, from)
+// scanValue reads the value of an entry, which begins behind an offset of the line in work, and the lines to which it goes on.
+func (s *scanner) scanValue(line string, from int) {
+	from = s.skipProperties(line, from)
 	if s.found != nil || isComment(line, from) {
 		return
 	}
 	for line[from] == ' ' || line[from] == '\t' {
 		from++
 	}
-	top := s.top()
+	top := s.innermostLevel()
 	top.filled = true
 	switch c := line[from]; {
 	case c == '"' || c == '\'':
-		s.quoted(line, from)
+		s.scanQuoted(line, from)
 	case c == '[' || c == '{':
-		s.flow(from)
+		s.scanFlow(from)
 	case c == '|' || c == '>':
-		s.block()
+		s.skipBlockText()
 	case strings.IndexByte("@`%", c) >= 0:
 		s.report(s.now, from, from+1, "write the value in quotes", "a value cannot begin with `%c`", c)
 	case c == ']' || c == '}':
@@ -30,12 +30,12 @@ func (s *scanner) value(line string, from int) {
 	case c == '-' && (from+1 == len(line) || line[from+1] == ' '):
 		s.report(s.now, from, from+1, "begin the list in the next line, or write it in brackets: `[…]`", "a list cannot begin behind its key")
 	default:
-		s.plain(line, from)
+		s.scanPlainText(line, from)
 	}
 }
 
-// properties skips anchors and tags.
-func (s *scanner) properties(line string, from int) int {
+// skipProperties skips anchors and tags.
+func (s *scanner) skipProperties(line string, from int) int {
 	for {
 		next := from
 		for next < len(line) && (line[next] == ' ' || line[next] == '\t') {
@@ -50,8 +50,8 @@ func (s *scanner) properties(line string, from int) int {
 	}
 }
 
-// plain reads text without quotes, in which a colon with a blank behind it begins a key.
-func (s *scanner) plain(line string, from int) {
+// scanPlainText reads text without quotes, in which a colon with a blank behind it begins a key.
+func (s *scanner) scanPlainText(line string, from int) {
 	if colon := colonAfter(line, from); colon >= 0 {
 		text := strings.TrimRight(line[from:], " \t")
 		help := "write the value in quotes"
@@ -61,7 +61,7 @@ func (s *scanner) plain(line string, from int) {
 		s.report(s.now, colon, colon+1, help, "a value without quotes holds `:` and a blank, as if it were a key")
 		return
 	}
-	s.top().text = true
+	s.innermostLevel().text = true
 }
 
 // quoteEnd returns where the quote ends that begins at an offset, or -1.
@@ -80,21 +80,21 @@ func quoteEnd(line string, from int) int {
 	return -1
 }
 
-// quoted reads text in quotes.
-func (s *scanner) quoted(line string, from int) {
-	s.escapes(line, from)
+// scanQuoted reads text in quotes.
+func (s *scanner) scanQuoted(line string, from int) {
+	s.checkEscapes(line, from)
 	end := quoteEnd(line, from)
 	if end < 0 {
-		s.longQuote(line[from], s.now, from)
+		s.scanMultilineQuote(line[from], s.now, from)
 		return
 	}
-	s.nothingAfter(line, end+1, "the quote")
+	s.reportTextAfter(line, end+1, "the quote")
 }
 
 const escaped = "0abt\tnvfre \"/\\N_LPxuU"
 
-// escapes reports a backslash that stands for nothing.
-func (s *scanner) escapes(line string, from int) {
+// checkEscapes reports a backslash that stands for nothing.
+func (s *scanner) checkEscapes(line string, from int) {
 	if line[from] != '"' {
 		return
 	}
@@ -110,8 +110,8 @@ func (s *scanner) escapes(line string, from int) {
 	}
 }
 
-// longQuote reads on to the line with the end of a quote that began in another. Where another key comes first, it was forgotten.
-func (s *scanner) longQuote(mark byte, began, from int) {
+// scanMultilineQuote reads on to the line with the end of a quote that began in another. Where another key comes first, it was forgotten.
+func (s *scanner) scanMultilineQuote(mark byte, began, from int) {
 	for ; s.at < len(s.lines); s.at++ {
 		line := s.lines[s.at]
 		if isSeparator(line) || s.beginsEntry(line) {
@@ -120,22 +120,22 @@ func (s *scanner) longQuote(mark byte, began, from int) {
 		if end := quoteEnd(string(mark)+line, 0); end > 0 {
 			s.now = s.at
 			s.at++
-			s.nothingAfter(line, end, "the quote")
+			s.reportTextAfter(line, end, "the quote")
 			return
 		}
 	}
-	s.unclosed(began, from, "quote", mark)
+	s.reportUnclosed(began, from, "quote", mark)
 }
 
-func (s *scanner) unclosed(line, from int, what string, mark byte) {
-	help := fmt.Sprintf("write `%c` at the end of the value", closing(mark))
-	if mark != closing(mark) && isComment(s.lines[line], from+1) {
-		help = fmt.Sprintf("write `%c` behind the last entry, or remove `%c` where each entry has a line of its own", closing(mark), mark)
+func (s *scanner) reportUnclosed(line, from int, what string, mark byte) {
+	help := fmt.Sprintf("write `%c` at the end of the value", closingMark(mark))
+	if mark != closingMark(mark) && isComment(s.lines[line], from+1) {
+		help = fmt.Sprintf("write `%c` behind the last entry, or remove `%c` where each entry has a line of its own", closingMark(mark), mark)
 	}
 	s.report(line, from, from+1, help, "the %s `%c` is never closed", what, mark)
 }
 
-func closing(mark byte) byte {
+func closingMark(mark byte) byte {
 	switch mark {
 	case '[':
 		return ']'
@@ -151,7 +151,7 @@ func (s *scanner) beginsEntry(line string) bool {
 		return false
 	}
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	if indent > s.top().indent {
+	if indent > s.innermostLevel().indent {
 		return false
 	}
 	from := indent
@@ -164,8 +164,8 @@ func (s *scanner) beginsEntry(line string) bool {
 
 const wordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
 
-// nothingAfter reports text behind the end of a value.
-func (s *scanner) nothingAfter(line string, from int, what string) {
+// reportTextAfter reports text behind the end of a value.
+func (s *scanner) reportTextAfter(line string, from int, what string) {
 	if isComment(line, from) {
 		return
 	}
@@ -176,9 +176,9 @@ func (s *scanner) nothingAfter(line string, from int, what string) {
 	s.report(s.now, from, to, "remove it, or put all of the value in quotes", "the value ends with %s before this", what)
 }
 
-// block skips the lines of a text that begins with | or >.
-func (s *scanner) block() {
-	around := s.top().indent
+// skipBlockText skips the lines of a text that begins with | or >.
+func (s *scanner) skipBlockText() {
+	around := s.innermostLevel().indent
 	for ; s.at < len(s.lines); s.at++ {
 		line := s.lines[s.at]
 		if strings.TrimSpace(line) != "" && len(line)-len(strings.TrimLeft(line, " ")) <= around {
@@ -187,23 +187,23 @@ func (s *scanner) block() {
 	}
 }
 
-// bracket is where one was opened.
-type bracket struct {
+// openBracket is where a bracket was opened.
+type openBracket struct {
 	mark       byte
 	line, from int
 }
 
-// flow reads a value in brackets, to where they are closed.
-func (s *scanner) flow(from int) {
-	var open []bracket
+// scanFlow reads a value in brackets, to where they are closed.
+func (s *scanner) scanFlow(from int) {
+	var open []openBracket
 	for {
-		open = s.flowLine(from, open)
+		open = s.scanFlowLine(from, open)
 		if s.found != nil || len(open) == 0 {
 			return
 		}
 		if s.at == len(s.lines) || isSeparator(s.lines[s.at]) || s.beginsEntry(s.lines[s.at]) {
 			last := open[len(open)-1]
-			s.unclosed(last.line, last.from, "bracket", last.mark)
+			s.reportUnclosed(last.line, last.from, "bracket", last.mark)
 			return
 		}
 		s.now, from = s.at, 0
@@ -211,20 +211,20 @@ func (s *scanner) flow(from int) {
 	}
 }
 
-// flowLine reads what is left of the line in work, or of the one in which its quotes end, and returns the brackets that are open behind it.
-func (s *scanner) flowLine(from int, open []bracket) []bracket {
+// scanFlowLine reads what is left of the line in work, or of the one in which its quotes end, and returns the brackets that are open behind it.
+func (s *scanner) scanFlowLine(from int, open []openBracket) []openBracket {
 	for line := s.lines[s.now]; from < len(line) && s.found == nil; from++ {
 		switch c := line[from]; c {
 		case '[', '{':
-			open = append(open, bracket{c, s.now, from})
+			open = append(open, openBracket{c, s.now, from})
 		case ']', '}':
 			if open = s.closeBracket(open, c, from); s.found == nil && len(open) == 0 {
-				s.afterFlow(line, from+1)
+				s.reportTextAfterFlow(line, from+1)
 				return nil
 			}
 		case '"', '\'':
 			if beginsToken(line, from) {
-				from = s.quotedInFlow(line, from)
+				from = s.skipQuotedInFlow(line, from)
 				line = s.lines[s.now]
 			}
 		case '#':
@@ -237,10 +237,10 @@ func (s *scanner) flowLine(from int, open []bracket) []bracket {
 }
 
 // closeBracket takes the innermost bracket away, and reports one that another mark closes.
-func (s *scanner) closeBracket(open []bracket, mark byte, from int) []bracket {
+func (s *scanner) closeBracket(open []openBracket, mark byte, from int) []openBracket {
 	last := open[len(open)-1]
-	if closing(last.mark) != mark {
-		s.report(s.now, from, from+1, fmt.Sprintf("write `%c`", closing(last.mark)), "`%c` in line %d is closed with `%c`", last.mark, last.line+1, mark)
+	if closingMark(last.mark) != mark {
+		s.report(s.now, from, from+1, fmt.Sprintf("write `%c`", closingMark(last.mark)), "`%c` in line %d is closed with `%c`", last.mark, last.line+1, mark)
 	}
 	return open[:len(open)-1]
 }
@@ -250,9 +250,9 @@ func beginsToken(line string, from int) bool {
 	return from == 0 || strings.IndexByte(" \t[{,:", line[from-1]) >= 0
 }
 
-// quotedInFlow returns where a quote ends, in the line that is then in work.
-func (s *scanner) quotedInFlow(line string, from int) int {
-	s.escapes(line, from)
+// skipQuotedInFlow returns where a quote ends, in the line that is then in work.
+func (s *scanner) skipQuotedInFlow(line string, from int) int {
+	s.checkEscapes(line, from)
 	end, mark := quoteEnd(line, from), line[from]
 	if end < 0 {
 		began := s.now
@@ -263,7 +263,7 @@ func (s *scanner) quotedInFlow(line string, from int) int {
 				return end - 1
 			}
 		}
-		s.unclosed(began, from, "quote", mark)
+		s.reportUnclosed(began, from, "quote", mark)
 		return len(line)
 	}
 	next := strings.TrimLeft(line[end+1:], " \t")
@@ -273,9 +273,9 @@ func (s *scanner) quotedInFlow(line string, from int) int {
 	return end
 }
 
-func (s *scanner) afterFlow(line string, from int) {
+func (s *scanner) reportTextAfterFlow(line string, from int) {
 	if strings.HasPrefix(strings.TrimLeft(line[from:], " "), ":") {
 		return // a key in brackets, which specs do not have
 	}
-	s.nothingAfter(line, from, "the bracket")
+	s.reportTextAfter(line, from, "the bracket")
 }

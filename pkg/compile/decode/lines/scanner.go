@@ -11,12 +11,12 @@ type Finding struct {
 	Message, Help string
 }
 
-// Cause returns the first mistake of a text, if it is one that the scanner knows.
-func Cause(text string) (Finding, bool) {
-	s := scanner{lines: split(text)}
-	s.document()
+// FirstMistake returns the first mistake of a text, if it is one that the scanner knows.
+func FirstMistake(text string) (Finding, bool) {
+	s := scanner{lines: splitLines(text)}
+	s.startDocument()
 	for s.found == nil && s.at < len(s.lines) {
-		s.line()
+		s.scanLine()
 	}
 	if s.found == nil {
 		return Finding{}, false
@@ -29,14 +29,14 @@ type scanner struct {
 	lines []string
 	// at is the next line, from 0; now the one in work.
 	at, now int
-	levels  []level
+	levels  []openCollection
 	// step is how much deeper keys are than what they belong to: as the first that are, 0 before.
 	step  int
 	found *Finding
 }
 
-// level is an open mapping or list.
-type level struct {
+// openCollection is an open mapping or list.
+type openCollection struct {
 	// indent is the column of its keys or dashes, from 0.
 	indent int
 	list   bool
@@ -51,9 +51,9 @@ type level struct {
 	text bool
 }
 
-func (s *scanner) document() { s.levels = []level{{indent: -1, suspect: -1}} }
+func (s *scanner) startDocument() { s.levels = []openCollection{{indent: -1, suspect: -1}} }
 
-func (s *scanner) top() *level { return &s.levels[len(s.levels)-1] }
+func (s *scanner) innermostLevel() *openCollection { return &s.levels[len(s.levels)-1] }
 
 // report notes a mistake at bytes of the line in work.
 func (s *scanner) report(line, from, to int, help, format string, args ...any) {
@@ -63,19 +63,19 @@ func (s *scanner) report(line, from, to int, help, format string, args ...any) {
 	text := s.lines[line]
 	from = min(from, len(text))
 	s.found = &Finding{
-		Place:   Place{Line: line + 1, Column: characters(text[:from]) + 1, Length: max(1, characters(text[from:max(from, min(to, len(text)))]))},
+		Place:   Place{Line: line + 1, Column: characterCount(text[:from]) + 1, Length: max(1, characterCount(text[from:max(from, min(to, len(text)))]))},
 		Message: fmt.Sprintf(format, args...), Help: help,
 	}
 }
 
-// line reads the next line, and those that belong to its value.
-func (s *scanner) line() {
+// scanLine reads the next line, and those that belong to its value.
+func (s *scanner) scanLine() {
 	s.now = s.at
 	s.at++
 	line := s.lines[s.now]
 	switch {
 	case isSeparator(line):
-		s.document()
+		s.startDocument()
 		return
 	case isComment(line, 0), line[0] == '%' && len(s.levels) == 1:
 		return
@@ -85,16 +85,16 @@ func (s *scanner) line() {
 		s.report(s.now, indent, indent+1, "indent with spaces: YAML does not allow tabs there", "the line is indented with a tab")
 		return
 	}
-	if s.top().text && indent > s.top().indent && colonAfter(line, indent) < 0 {
+	if s.innermostLevel().text && indent > s.innermostLevel().indent && colonAfter(line, indent) < 0 {
 		return // the text above goes on
 	}
-	s.entry(line, s.openItems(line, indent))
+	s.scanEntry(line, s.openItems(line, indent))
 }
 
 // openItems opens the lists whose dashes begin a line, and returns where their item begins.
 func (s *scanner) openItems(line string, from int) int {
 	for s.found == nil && from < len(line) && line[from] == '-' && (from+1 == len(line) || line[from+1] == ' ' || line[from+1] == '\t') {
-		s.open(from, true, "-")
+		s.openLevel(from, true, "-")
 		from++
 		for from < len(line) && (line[from] == ' ' || line[from] == '\t') {
 			from++
@@ -103,43 +103,43 @@ func (s *scanner) openItems(line string, from int) int {
 	return from
 }
 
-// open makes room for a key or a dash in a column, or reports that nothing is there to which it could belong.
-func (s *scanner) open(indent int, list bool, key string) {
-	var closed *level
-	for s.top().indent > indent {
-		last := *s.top()
+// openLevel makes room for a key or a dash in a column, or reports that nothing is there to which it could belong.
+func (s *scanner) openLevel(indent int, list bool, key string) {
+	var closed *openCollection
+	for s.innermostLevel().indent > indent {
+		last := *s.innermostLevel()
 		closed, s.levels = &last, s.levels[:len(s.levels)-1]
 	}
-	if n := len(s.levels); s.top().indent == indent && s.top().list && !list && n > 1 && s.levels[n-2].indent == indent {
+	if n := len(s.levels); s.innermostLevel().indent == indent && s.innermostLevel().list && !list && n > 1 && s.levels[n-2].indent == indent {
 		s.levels = s.levels[:n-1] // the list was in the column of its key
 	}
-	top := s.top()
+	top := s.innermostLevel()
 	switch {
 	case top.indent == indent && top.list == list:
 		top.count++
 	case top.indent == indent && list && !top.filled:
-		s.levels = append(s.levels, level{indent: indent, list: true, count: 1})
+		s.levels = append(s.levels, openCollection{indent: indent, list: true, count: 1})
 	case top.indent == indent && list:
 		s.report(s.now, indent, indent+1, "give the list a key of its own, or indent it below the key that it belongs to", "a list begins here, and `%s` in line %d has a value already", top.key, top.line+1)
 	case top.indent == indent:
 		s.report(s.now, indent, indent+len(key), "write `- ` before it, or indent it below the item that it belongs to", "`%s` is in the column of a list, whose items begin with `- `", key)
 	case closed != nil && closed.indent > indent, top.filled:
-		s.misplaced(indent, key, closed)
+		s.reportMisplaced(indent, key, closed)
 	default:
 		if s.step == 0 && top.indent == 0 && !list {
 			s.step = indent
 		}
-		s.levels = append(s.levels, level{indent: indent, list: list, count: 1})
+		s.levels = append(s.levels, openCollection{indent: indent, list: list, count: 1})
 	}
-	top = s.top()
+	top = s.innermostLevel()
 	top.line, top.key, top.filled, top.suspect, top.text = s.now, key, false, -1, false
 }
 
-// misplaced reports a key or a dash that is in no column of those above: the one before it, if that alone is why.
-func (s *scanner) misplaced(indent int, key string, closed *level) {
-	top := s.top()
+// reportMisplaced reports a key or a dash that is in no column of those above: the one before it, if that alone is why.
+func (s *scanner) reportMisplaced(indent int, key string, closed *openCollection) {
+	top := s.innermostLevel()
 	if top.suspect >= 0 {
-		s.noColon(top.suspect)
+		s.reportMissingColon(top.suspect)
 		return
 	}
 	before, around := closed, *top
@@ -147,19 +147,19 @@ func (s *scanner) misplaced(indent int, key string, closed *level) {
 		before, around = top, s.levels[len(s.levels)-2]
 	}
 	if before != nil && before.count == 1 && around.indent >= 0 && before.indent != around.indent+s.step && indent == around.indent+s.step {
-		s.report(before.line, before.indent, before.indent+len(before.key), fmt.Sprintf("indent it by %s, as line %d", spaces(indent), s.now+1),
-			"the indentation of `%s` is wrong: %s", before.key, spaces(before.indent))
+		s.report(before.line, before.indent, before.indent+len(before.key), fmt.Sprintf("indent it by %s, as line %d", spacesText(indent), s.now+1),
+			"the indentation of `%s` is wrong: %s", before.key, spacesText(before.indent))
 		return
 	}
-	s.report(s.now, indent, indent+len(key), s.columns(closed), "the indentation of `%s` fits no key above: %s", key, spaces(indent))
+	s.report(s.now, indent, indent+len(key), s.fittingColumns(closed), "the indentation of `%s` fits no key above: %s", key, spacesText(indent))
 }
 
-// columns names the indentations that would fit.
-func (s *scanner) columns(closed *level) string {
+// fittingColumns names the indentations that would fit.
+func (s *scanner) fittingColumns(closed *openCollection) string {
 	var fits []string
-	name := func(l level) {
+	name := func(l openCollection) {
 		if l.indent >= 0 {
-			fits = append(fits, fmt.Sprintf("by %s, as `%s` in line %d", spaces(l.indent), l.key, l.line+1))
+			fits = append(fits, fmt.Sprintf("by %s, as `%s` in line %d", spacesText(l.indent), l.key, l.line+1))
 		}
 	}
 	if closed != nil {
@@ -171,7 +171,7 @@ func (s *scanner) columns(closed *level) string {
 	return "indent it " + strings.Join(fits, ", or ")
 }
 
-func spaces(n int) string {
+func spacesText(n int) string {
 	switch n {
 	case 0:
 		return "no spaces"
@@ -181,21 +181,21 @@ func spaces(n int) string {
 	return fmt.Sprintf("%d spaces", n)
 }
 
-// entry reads what is behind the dashes of a line: a key with its value, or a value alone.
-func (s *scanner) entry(line string, from int) {
+// scanEntry reads what is behind the dashes of a line: a key with its value, or a value alone.
+func (s *scanner) scanEntry(line string, from int) {
 	if s.found != nil || from == len(line) || line[from] == '#' {
 		return
 	}
 	if colon := keyEnd(line, from); colon >= 0 {
-		s.open(from, false, strings.Trim(strings.TrimRight(line[from:colon], " "), `"'`))
-		s.value(line, colon+1)
+		s.openLevel(from, false, strings.Trim(strings.TrimRight(line[from:colon], " "), `"'`))
+		s.scanValue(line, colon+1)
 		return
 	}
-	if top := s.top(); top.list && top.line == s.now {
-		s.value(line, from)
+	if top := s.innermostLevel(); top.list && top.line == s.now {
+		s.scanValue(line, from)
 		return
 	}
-	s.keylessLine(line, from)
+	s.scanKeylessLine(line, from)
 }
 
 // keyEnd returns where the colon behind a key is, or -1.
@@ -231,26 +231,26 @@ func colonAfter(line string, from int) int {
 	return -1
 }
 
-// keylessLine reads a line that has no key and no dash.
-func (s *scanner) keylessLine(line string, from int) {
-	top := s.top()
+// scanKeylessLine reads a line that has no key and no dash.
+func (s *scanner) scanKeylessLine(line string, from int) {
+	top := s.innermostLevel()
 	switch {
 	case from > top.indent && !top.filled:
 		suspect := s.now
-		s.value(line, from)
+		s.scanValue(line, from)
 		top.suspect = suspect
 	case top.suspect >= 0:
-		s.noColon(top.suspect)
+		s.reportMissingColon(top.suspect)
 	default:
-		for len(s.levels) > 1 && s.top().indent > from {
+		for len(s.levels) > 1 && s.innermostLevel().indent > from {
 			s.levels = s.levels[:len(s.levels)-1]
 		}
-		s.noColon(s.now)
+		s.reportMissingColon(s.now)
 	}
 }
 
-// isConflict reports whether a line is one that git leaves where it could not merge.
-func isConflict(text string) bool {
+// isConflictMarker reports whether a line is one that git leaves where it could not merge.
+func isConflictMarker(text string) bool {
 	for _, mark := range []string{"<<<<<<<", "=======", ">>>>>>>", "|||||||"} {
 		if rest, found := strings.CutPrefix(text, mark); found && (rest == "" || rest[0] == ' ') {
 			return true
@@ -259,8 +259,8 @@ func isConflict(text string) bool {
 	return false
 }
 
-// noColon reports a line that is neither an entry nor an item.
-func (s *scanner) noColon(at int) {
+// reportMissingColon reports a line that is neither an entry nor an item.
+func (s *scanner) reportMissingColon(at int) {
 	line := s.lines[at]
 	from := len(line) - len(strings.TrimLeft(line, " "))
 	text := strings.TrimRight(line[from:], " \t")
@@ -271,7 +271,7 @@ func (s *scanner) noColon(at int) {
 	name, value, split := strings.Cut(text, " ")
 	colon := strings.IndexByte(text, ':')
 	switch {
-	case isConflict(text):
+	case isConflictMarker(text):
 		s.report(at, from, to, "keep what is right, and remove the lines that begin with `<<<<<<<`, `=======` and `>>>>>>>`", "a merge conflict was left in the file")
 	case strings.Trim(text, "-") == "" && len(text) > 1:
 		s.report(at, from, to, "write `---`, or remove the line", "documents are separated by three dashes")
@@ -279,7 +279,7 @@ func (s *scanner) noColon(at int) {
 		s.report(at, from, from+2, "write `- "+text[1:]+"`", "there is no space between the dash and the item")
 	case strings.Contains(text, "："):
 		s.report(at, from, to, "write `:` and a space", "the colon is the character U+FF1A, which YAML does not know as one")
-	case s.top().list && s.top().indent >= from && colon < 0:
+	case s.innermostLevel().list && s.innermostLevel().indent >= from && colon < 0:
 		s.report(at, from, to, "write `- "+text+"`", "the line is no item of the list above: it has no dash")
 	case colon > 0:
 		s.report(at, from, to, fmt.Sprintf("write `%s: %s`", text[:colon], text[colon+1:]), "there is no space behind the colon")

@@ -28,7 +28,7 @@ var (
 // Specs returns the specs that a text would define, however wrong it is: one for each document that is not empty.
 func Specs(text string) []Spec {
 	var specs []Spec
-	lines := split(text)
+	lines := splitLines(text)
 	for begin := 0; begin < len(lines); {
 		end := begin
 		for end < len(lines) && !isSeparator(lines[end]) {
@@ -59,7 +59,7 @@ func specOf(document string, line int) Spec {
 	before := document[:begin]
 	last := strings.LastIndexByte(before, '\n') + 1
 	spec.Place = Place{
-		Line: line + 1 + strings.Count(before, "\n"), Column: characters(before[last:]) + 1, Length: max(1, characters(strings.TrimRight(written, " \t"))),
+		Line: line + 1 + strings.Count(before, "\n"), Column: characterCount(before[last:]) + 1, Length: max(1, characterCount(strings.TrimRight(written, " \t"))),
 	}
 	return spec
 }

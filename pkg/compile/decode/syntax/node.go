@@ -88,7 +88,7 @@ func NewScalar(text string) *Node {
 	if text == "" {
 		return &Node{Kind: Scalar, Tag: Null}
 	}
-	return &Node{Kind: Scalar, Tag: resolve(text), Value: text}
+	return &Node{Kind: Scalar, Tag: resolveTag(text), Value: text}
 }
 
 // Follow returns the node, or what it stands for if it is an alias.
@@ -121,15 +121,15 @@ func (n *Node) Len() int {
 	return count
 }
 
-// arena hands out nodes, and takes them all back at once.
-type arena struct {
+// nodeArena hands out nodes, and takes them all back at once.
+type nodeArena struct {
 	chunks [][]Node
 	used   int
 }
 
 const chunkSize = 128
 
-func (a *arena) new(node Node) *Node {
+func (a *nodeArena) new(node Node) *Node {
 	chunk, index := a.used/chunkSize, a.used%chunkSize
 	if chunk == len(a.chunks) {
 		a.chunks = append(a.chunks, make([]Node, chunkSize))
@@ -142,7 +142,7 @@ func (a *arena) new(node Node) *Node {
 // maxKept is how many chunks are kept for the next file; one large file must not hold its memory forever.
 const maxKept = 64
 
-func (a *arena) reset() {
+func (a *nodeArena) reset() {
 	a.used = 0
 	if len(a.chunks) > maxKept {
 		a.chunks = a.chunks[:maxKept:maxKept]

@@ -8,10 +8,10 @@ const (
 	maxPlainKey   = 128
 )
 
-// plain reads plain YAML. Every method that returns a node returns nil where the text is not plain; then all of it is void.
-type plain struct {
+// plainReader reads plain YAML. Every method that returns a node returns nil where the text is not plain; then all of it is void.
+type plainReader struct {
 	text  string
-	nodes *arena
+	nodes *nodeArena
 	// pos is the next byte; line counts from 1 and begins at start.
 	pos, line, start int
 	// indent is the column, from 0, of the first character of the current line; -1 after the end of a document.
@@ -21,11 +21,11 @@ type plain struct {
 }
 
 // readPlain returns the documents of plain text, and whether it is plain.
-func readPlain(text string, nodes *arena) ([]*Node, bool) {
-	if !plainBytes(text) {
+func readPlain(text string, nodes *nodeArena) ([]*Node, bool) {
+	if !isPlainASCII(text) {
 		return nil, false
 	}
-	p := plain{text: text, nodes: nodes}
+	p := plainReader{text: text, nodes: nodes}
 	if !p.nextLine() {
 		return nil, false
 	}
@@ -37,7 +37,7 @@ func readPlain(text string, nodes *arena) ([]*Node, bool) {
 		if p.indent != 0 || len(documents) == MaxDocuments {
 			return nil, false
 		}
-		document := p.mapping(1)
+		document := p.readMapping(1)
 		if document == nil || p.indent >= 0 {
 			return nil, false
 		}
@@ -51,8 +51,8 @@ func readPlain(text string, nodes *arena) ([]*Node, bool) {
 	}
 }
 
-// plainBytes reports whether text is ASCII without control characters, so that bytes are characters, and all are allowed in YAML.
-func plainBytes(text string) bool {
+// isPlainASCII reports whether text is ASCII without control characters, so that bytes are characters, and all are allowed in YAML.
+func isPlainASCII(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' && c != '\n') || c > '~' {
 			return false
@@ -63,7 +63,7 @@ func plainBytes(text string) bool {
 
 // nextLine goes to the first character of the next line that is not blank and not a comment. At the end of the document indent is -1.
 // It is false where the line is not plain.
-func (p *plain) nextLine() bool {
+func (p *plainReader) nextLine() bool {
 	p.indent, p.more = -1, false
 	for p.pos < len(p.text) {
 		p.start = p.pos
@@ -76,14 +76,14 @@ func (p *plain) nextLine() bool {
 			p.pos++
 		}
 		if p.pos < end && p.text[p.pos] != '#' {
-			return p.useLine(end)
+			return p.acceptLine(end)
 		}
 		p.pos = min(end+1, len(p.text))
 	}
 	return true
 }
 
-func (p *plain) useLine(end int) bool {
+func (p *plainReader) acceptLine(end int) bool {
 	if end-p.start > plainLine {
 		return false
 	}
@@ -99,44 +99,44 @@ func (p *plain) useLine(end int) bool {
 // plainLine is the length of a line up to which its tokens are measured, see source.File.Token.
 const plainLine = 1000
 
-func (p *plain) node(kind Kind, tag Tag, from, length int) *Node {
+func (p *plainReader) newNode(kind Kind, tag Tag, from, length int) *Node {
 	at := Place{Line: int32(p.line), Column: int32(from - p.start + 1), Length: int32(length)}
 	return p.nodes.new(Node{Kind: kind, Tag: tag, At: at})
 }
 
 // peek returns the current byte, or a line end after the last one.
-func (p *plain) peek() byte { return p.at(p.pos) }
+func (p *plainReader) peek() byte { return p.byteAt(p.pos) }
 
-func (p *plain) at(i int) byte {
+func (p *plainReader) byteAt(i int) byte {
 	if i < len(p.text) {
 		return p.text[i]
 	}
 	return '\n'
 }
 
-// atItem reports whether a list item begins here.
-func (p *plain) atItem() bool {
-	return p.peek() == '-' && (p.at(p.pos+1) == ' ' || p.at(p.pos+1) == '\n')
+// atListItem reports whether a list item begins here.
+func (p *plainReader) atListItem() bool {
+	return p.peek() == '-' && (p.byteAt(p.pos+1) == ' ' || p.byteAt(p.pos+1) == '\n')
 }
 
-// block reads what begins at the current line.
-func (p *plain) block(depth int) *Node {
-	if p.atItem() {
-		return p.sequence(depth)
+// readBlock reads what begins at the current line.
+func (p *plainReader) readBlock(depth int) *Node {
+	if p.atListItem() {
+		return p.readSequence(depth)
 	}
-	return p.mapping(depth)
+	return p.readMapping(depth)
 }
 
-// mapping reads the entries that have the indent of the current position, and goes to the line after them.
-func (p *plain) mapping(depth int) *Node {
+// readMapping reads the entries that have the indent of the current position, and goes to the line after them.
+func (p *plainReader) readMapping(depth int) *Node {
 	if depth > maxPlainDepth {
 		return nil
 	}
 	indent := p.indent
 	var mapping *Node
 	var last **Node
-	for p.indent == indent && !p.atItem() {
-		key := p.key()
+	for p.indent == indent && !p.atListItem() {
+		key := p.readKey()
 		if key == nil {
 			return nil
 		}
@@ -144,7 +144,7 @@ func (p *plain) mapping(depth int) *Node {
 			mapping = p.nodes.new(Node{Kind: Mapping, Tag: Map, At: key.At})
 			last = &mapping.First
 		}
-		key.Next = p.value(indent, depth)
+		key.Next = p.readValue(indent, depth)
 		if key.Next == nil {
 			return nil
 		}
@@ -157,8 +157,8 @@ func (p *plain) mapping(depth int) *Node {
 	return mapping
 }
 
-// key reads a key, its colon and the blanks after it.
-func (p *plain) key() *Node {
+// readKey reads a key, its colon and the blanks after it.
+func (p *plainReader) readKey() *Node {
 	from := p.pos
 	for p.pos < len(p.text) && keyByte[p.text[p.pos]] {
 		p.pos++
@@ -167,39 +167,39 @@ func (p *plain) key() *Node {
 	if length == 0 || length > maxPlainKey || !letterByte[p.text[from]] || p.peek() != ':' {
 		return nil
 	}
-	if next := p.at(p.pos + 1); next != ' ' && next != '\n' {
+	if next := p.byteAt(p.pos + 1); next != ' ' && next != '\n' {
 		return nil
 	}
-	key := p.node(Scalar, String, from, length)
+	key := p.newNode(Scalar, String, from, length)
 	key.Value = p.text[from:p.pos]
 	p.pos++
-	p.blanks()
+	p.skipBlanks()
 	return key
 }
 
-func (p *plain) blanks() {
+func (p *plainReader) skipBlanks() {
 	for p.peek() == ' ' {
 		p.pos++
 	}
 }
 
-// value reads the value of a key: on its line, or in the lines below.
-func (p *plain) value(indent, depth int) *Node {
+// readValue reads the value of a key: on its line, or in the lines below.
+func (p *plainReader) readValue(indent, depth int) *Node {
 	if p.peek() != '\n' && !p.atComment() {
-		return p.rest(indent, depth)
+		return p.readLineValue(indent, depth)
 	}
-	if !p.endLine() || p.indent < indent || p.indent == indent && !p.atItem() {
+	if !p.endLine() || p.indent < indent || p.indent == indent && !p.atListItem() {
 		return nil // no value, which the library places
 	}
-	if p.indent == indent || p.atItem() {
-		return p.sequence(depth + 1)
+	if p.indent == indent || p.atListItem() {
+		return p.readSequence(depth + 1)
 	}
-	return p.mapping(depth + 1)
+	return p.readMapping(depth + 1)
 }
 
-// rest reads a value that ends with its line, and goes to the next one.
-func (p *plain) rest(indent, depth int) *Node {
-	node := p.inline(depth + 1)
+// readLineValue reads a value that ends with its line, and goes to the next one.
+func (p *plainReader) readLineValue(indent, depth int) *Node {
+	node := p.readInline(depth + 1)
 	if node == nil || !p.endLine() || p.indent > indent {
 		return nil // a scalar of several lines, or a mistake
 	}
@@ -207,11 +207,11 @@ func (p *plain) rest(indent, depth int) *Node {
 }
 
 // atComment reports whether a comment begins here, which needs a blank before it.
-func (p *plain) atComment() bool { return p.peek() == '#' && p.pos > 0 && p.text[p.pos-1] == ' ' }
+func (p *plainReader) atComment() bool { return p.peek() == '#' && p.pos > 0 && p.text[p.pos-1] == ' ' }
 
 // endLine skips blanks and a comment, and goes to the next line.
-func (p *plain) endLine() bool {
-	p.blanks()
+func (p *plainReader) endLine() bool {
+	p.skipBlanks()
 	if p.atComment() {
 		if i := strings.IndexByte(p.text[p.pos:], '\n'); i >= 0 {
 			p.pos += i
@@ -226,18 +226,18 @@ func (p *plain) endLine() bool {
 	return p.nextLine()
 }
 
-// sequence reads the items that have the indent of the current position.
-func (p *plain) sequence(depth int) *Node {
+// readSequence reads the items that have the indent of the current position.
+func (p *plainReader) readSequence(depth int) *Node {
 	if depth > maxPlainDepth {
 		return nil
 	}
 	indent := p.indent
-	sequence := p.node(Sequence, List, p.pos, 1)
+	sequence := p.newNode(Sequence, List, p.pos, 1)
 	last := &sequence.First
-	for p.indent == indent && p.atItem() {
+	for p.indent == indent && p.atListItem() {
 		p.pos++
-		p.blanks()
-		item := p.item(indent, depth)
+		p.skipBlanks()
+		item := p.readItem(indent, depth)
 		if item == nil {
 			return nil
 		}
@@ -250,64 +250,64 @@ func (p *plain) sequence(depth int) *Node {
 	return sequence
 }
 
-// item reads what follows the dash.
-func (p *plain) item(indent, depth int) *Node {
+// readItem reads what follows the dash.
+func (p *plainReader) readItem(indent, depth int) *Node {
 	if p.peek() == '\n' || p.atComment() {
 		if !p.endLine() || p.indent <= indent {
 			return nil
 		}
-		return p.block(depth + 1)
+		return p.readBlock(depth + 1)
 	}
-	if p.atItem() {
+	if p.atListItem() {
 		return nil
 	}
 	from, used := p.pos, p.nodes.used
-	if p.key() != nil { // a mapping that begins beside the dash
+	if p.readKey() != nil { // a mapping that begins beside the dash
 		p.pos, p.nodes.used = from, used
 		p.indent = p.pos - p.start
-		return p.mapping(depth + 1)
+		return p.readMapping(depth + 1)
 	}
 	p.pos, p.nodes.used = from, used
-	return p.rest(indent, depth)
+	return p.readLineValue(indent, depth)
 }
 
-// inline reads a scalar or a flow collection.
-func (p *plain) inline(depth int) *Node {
+// readInline reads a scalar or a flow collection.
+func (p *plainReader) readInline(depth int) *Node {
 	if depth > maxPlainDepth {
 		return nil
 	}
 	switch p.peek() {
 	case '[':
-		return p.flowSequence(depth)
+		return p.readFlowSequence(depth)
 	case '{':
-		return p.flowMapping(depth)
+		return p.readFlowMapping(depth)
 	case '"', '\'':
-		return p.quoted()
+		return p.readQuoted()
 	}
-	return p.scalar(blockByte)
+	return p.readScalar(blockByte)
 }
 
-// flow is inline inside of a flow collection.
-func (p *plain) flow(depth int) *Node {
+// readFlow is readInline inside of a flow collection.
+func (p *plainReader) readFlow(depth int) *Node {
 	if strings.IndexByte("[{\"'", p.peek()) >= 0 {
-		return p.inline(depth)
+		return p.readInline(depth)
 	}
-	return p.scalar(flowByte)
+	return p.readScalar(flowByte)
 }
 
-func (p *plain) flowSequence(depth int) *Node {
-	sequence := p.node(Sequence, List, p.pos, 1)
+func (p *plainReader) readFlowSequence(depth int) *Node {
+	sequence := p.newNode(Sequence, List, p.pos, 1)
 	last := &sequence.First
 	p.pos++
-	p.blanks()
+	p.skipBlanks()
 	for p.peek() != ']' || sequence.First != nil {
-		item := p.flow(depth + 1)
+		item := p.readFlow(depth + 1)
 		if item == nil {
 			return nil
 		}
 		*last = item
 		last = &item.Next
-		switch p.separator() {
+		switch p.readSeparator() {
 		case ']':
 			return sequence
 		case ',':
@@ -319,23 +319,23 @@ func (p *plain) flowSequence(depth int) *Node {
 	return sequence
 }
 
-func (p *plain) flowMapping(depth int) *Node {
-	mapping := p.node(Mapping, Map, p.pos, 1)
+func (p *plainReader) readFlowMapping(depth int) *Node {
+	mapping := p.newNode(Mapping, Map, p.pos, 1)
 	last := &mapping.First
 	p.pos++
-	p.blanks()
+	p.skipBlanks()
 	for p.peek() != '}' || mapping.First != nil {
-		key := p.key()
+		key := p.readKey()
 		if key == nil {
 			return nil
 		}
-		key.Next = p.flow(depth + 1)
+		key.Next = p.readFlow(depth + 1)
 		if key.Next == nil {
 			return nil
 		}
 		*last = key
 		last = &key.Next.Next
-		switch p.separator() {
+		switch p.readSeparator() {
 		case '}':
 			return mapping
 		case ',':
@@ -347,21 +347,21 @@ func (p *plain) flowMapping(depth int) *Node {
 	return mapping
 }
 
-// separator reads what follows an item of a flow collection, with the blanks around it.
-func (p *plain) separator() byte {
-	p.blanks()
+// readSeparator reads what follows an item of a flow collection, with the blanks around it.
+func (p *plainReader) readSeparator() byte {
+	p.skipBlanks()
 	c := p.peek()
 	if c != '\n' {
 		p.pos++
 	}
 	if c == ',' {
-		p.blanks()
+		p.skipBlanks()
 	}
 	return c
 }
 
-// quoted reads a quoted scalar without escapes.
-func (p *plain) quoted() *Node {
+// readQuoted reads a quoted scalar without escapes.
+func (p *plainReader) readQuoted() *Node {
 	from, quote := p.pos, p.text[p.pos]
 	for p.pos++; p.peek() != quote; p.pos++ {
 		if c := p.peek(); c == '\n' || c == '\\' && quote == '"' {
@@ -372,15 +372,15 @@ func (p *plain) quoted() *Node {
 	if c := p.peek(); c == quote || c == ':' {
 		return nil
 	}
-	node := p.node(Scalar, String, from, p.pos-from)
+	node := p.newNode(Scalar, String, from, p.pos-from)
 	node.Value = p.text[from+1 : p.pos-1]
 	return node
 }
 
-// scalar reads a plain scalar of some bytes. It ends at a line end, a comment, or in a flow collection at its next character.
-func (p *plain) scalar(allowed *[256]bool) *Node {
+// readScalar reads a plain scalar of some bytes. It ends at a line end, a comment, or in a flow collection at its next character.
+func (p *plainReader) readScalar(allowed *[256]bool) *Node {
 	from := p.pos
-	if c := p.peek(); !firstByte[c] && (c != '-' || !letterByte[p.at(p.pos+1)]) {
+	if c := p.peek(); !firstByte[c] && (c != '-' || !letterByte[p.byteAt(p.pos+1)]) {
 		return nil
 	}
 	end := p.pos
@@ -390,33 +390,33 @@ func (p *plain) scalar(allowed *[256]bool) *Node {
 			continue
 		case c == '#' && p.text[p.pos-1] == ' ':
 			p.pos-- // endLine wants to see the blank
-			return p.finish(from, end)
-		case c == ':' && !afterColon[p.at(p.pos+1)]:
+			return p.newScalarNode(from, end)
+		case c == ':' && !afterColon[p.byteAt(p.pos+1)]:
 			return nil
 		}
 		end = p.pos + 1
 	}
-	return p.finish(from, end)
+	return p.newScalarNode(from, end)
 }
 
-func (p *plain) finish(from, end int) *Node {
+func (p *plainReader) newScalarNode(from, end int) *Node {
 	text := p.text[from:end]
-	node := p.node(Scalar, resolve(text), from, len(text))
+	node := p.newNode(Scalar, resolveTag(text), from, len(text))
 	node.Value = text
 	return node
 }
 
 // The alphabets of plain text.
 var (
-	letterByte = alphabet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-	keyByte    = alphabet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
-	firstByte  = alphabet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+(=$^;")
-	flowByte   = alphabet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+(=$^; -:@)~<>&*!|%'\"\\`")
-	blockByte  = alphabet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+(=$^; -:@)~<>&*!|%'\"\\`#,[]{}?")
-	afterColon = alphabet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-@")
+	letterByte = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+	keyByte    = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-")
+	firstByte  = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+(=$^;")
+	flowByte   = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+(=$^; -:@)~<>&*!|%'\"\\`")
+	blockByte  = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+(=$^; -:@)~<>&*!|%'\"\\`#,[]{}?")
+	afterColon = byteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-@")
 )
 
-func alphabet(bytes string) *[256]bool {
+func byteSet(bytes string) *[256]bool {
 	var set [256]bool
 	for i := range len(bytes) {
 		set[bytes[i]] = true

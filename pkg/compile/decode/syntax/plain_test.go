@@ -42,14 +42,14 @@ func render(documents []*Node) string {
 // compare reads a text both ways. It returns whether the text is plain; if it is, the library must read the same.
 func compare(t *testing.T, data []byte) bool {
 	file := source.NewFile("f.yaml", data)
-	var nodes arena
+	var nodes nodeArena
 	documents, ok := readPlain(file.Text(), &nodes)
 	if !ok {
 		return false
 	}
 	got := render(documents)
 	var r Reader
-	expected, err := r.library(file)
+	expected, err := r.readWithLibrary(file)
 	if err != nil {
 		t.Fatalf("the library refuses plain text: %v\n%s", err, data)
 	}
@@ -140,7 +140,7 @@ func BenchmarkYAML(b *testing.B) {
 	}
 	file := source.NewFile("t.yaml", data)
 	var r Reader
-	for name, read := range map[string]func(*source.File) ([]*Node, error){"plain": r.YAML, "library": r.library} {
+	for name, read := range map[string]func(*source.File) ([]*Node, error){"plain": r.YAML, "library": r.readWithLibrary} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(data)))

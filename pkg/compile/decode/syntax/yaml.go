@@ -41,7 +41,7 @@ type Reader struct {
 	// Paths are those of computed values, such as `spec.quota.cpu`; see Place.
 	Paths []string
 
-	nodes arena
+	nodes nodeArena
 }
 
 // YAML returns the documents of a file that are not empty, up to the first error: an *Error, ErrTooMany or ErrTooManyValues. The nodes are valid until
@@ -53,15 +53,15 @@ func (r *Reader) YAML(file *source.File) ([]*Node, error) {
 		return documents, nil
 	}
 	r.nodes.reset()
-	return r.library(file)
+	return r.readWithLibrary(file)
 }
 
-// library reads a file with go.yaml.in/yaml.
-func (r *Reader) library(file *source.File) ([]*Node, error) {
-	if separators(file.Data) > MaxSeparators {
+// readWithLibrary reads a file with go.yaml.in/yaml.
+func (r *Reader) readWithLibrary(file *source.File) ([]*Node, error) {
+	if countSeparators(file.Data) > MaxSeparators {
 		return nil, ErrTooManyValues
 	}
-	c := converter{file: file, nodes: &r.nodes, known: map[*yaml.Node]*Node{}}
+	c := libraryConverter{file: file, nodes: &r.nodes, known: map[*yaml.Node]*Node{}}
 	var documents []*Node
 	decoder := yaml.NewDecoder(bytes.NewReader(file.Data))
 	for {
@@ -71,7 +71,7 @@ func (r *Reader) library(file *source.File) ([]*Node, error) {
 			return documents, nil
 		}
 		if err != nil {
-			return documents, Located(file, err)
+			return documents, LocateError(file, err)
 		}
 		root := document.Content[0]
 		if root.ShortTag() == "!!null" {
@@ -84,7 +84,7 @@ func (r *Reader) library(file *source.File) ([]*Node, error) {
 	}
 }
 
-func separators(data []byte) int {
+func countSeparators(data []byte) int {
 	n := 0
 	for _, separator := range []byte("\n,[{") {
 		n += bytes.Count(data, []byte{separator})
@@ -92,23 +92,23 @@ func separators(data []byte) int {
 	return n
 }
 
-// Located returns an error of the library with its place.
-func Located(file *source.File, err error) *Error {
+// LocateError returns an error of the library with its place.
+func LocateError(file *source.File, err error) *Error {
 	at, message := source.Span{File: file, Line: 1, Column: 1, Length: 1}, err.Error()
 	var load *yaml.LoadError
 	if errors.As(err, &load) {
 		message = load.Message
 		if load.Mark.Line > 0 {
 			at = file.Token(load.Mark.Line, max(1, load.Mark.Column), 1)
-		} else if control := firstControl(file); control.Line > 0 {
+		} else if control := firstControlCharacter(file); control.Line > 0 {
 			at = control
 		}
 	}
 	return &Error{At: at, Message: message}
 }
 
-// firstControl returns the first character that YAML does not allow, which the library reports without a place.
-func firstControl(file *source.File) source.Span {
+// firstControlCharacter returns the first character that YAML does not allow, which the library reports without a place.
+func firstControlCharacter(file *source.File) source.Span {
 	line, column := 1, 1
 	for _, c := range file.Text() {
 		switch {
@@ -122,10 +122,10 @@ func firstControl(file *source.File) source.Span {
 	return source.Span{}
 }
 
-// converter makes nodes from the library's. It remembers them by identity, because aliases may make cycles.
-type converter struct {
+// libraryConverter makes nodes from the library's. It remembers them by identity, because aliases may make cycles.
+type libraryConverter struct {
 	file  *source.File
-	nodes *arena
+	nodes *nodeArena
 	known map[*yaml.Node]*Node
 }
 
@@ -136,7 +136,7 @@ var tags = map[string]Tag{
 	"!!map": Map, "!!seq": List,
 }
 
-func (c *converter) convert(from *yaml.Node) *Node {
+func (c *libraryConverter) convert(from *yaml.Node) *Node {
 	node := c.nodes.new(Node{Kind: kinds[from.Kind], At: PlaceOf(c.file, from), Value: from.Value})
 	if from.Anchor != "" || from.Kind == yaml.AliasNode {
 		c.known[from] = node

@@ -2,7 +2,7 @@ package sarif
 
 // The objects of SARIF, by their names in the specification, for those who write logs of something else than diagnostics, too.
 
-type log struct {
+type sarifLog struct {
 	Schema  string `json:"$schema"`
 	Version string `json:"version"`
 	Runs    []Run  `json:"runs"`

@@ -27,10 +27,10 @@ type Options struct {
 
 // Write writes one log with one run. The same diagnostics give the same bytes.
 func Write(w io.Writer, list *diag.List, options Options) error {
-	b := builder{locate: options.Locate, rules: map[diag.Code]int{}}
+	b := resultBuilder{locate: options.Locate, rules: map[diag.Code]int{}}
 	results := []Result{}
 	for _, d := range list.Sorted() {
-		results = append(results, b.result(d))
+		results = append(results, b.newResult(d))
 	}
 	return Encode(w, options.Version, b.used, results)
 }
@@ -42,30 +42,30 @@ func Encode(w io.Writer, version string, rules []Rule, results []Result) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(log{Schema: schema, Version: "2.1.0", Runs: []Run{r}})
+	return encoder.Encode(sarifLog{Schema: schema, Version: "2.1.0", Runs: []Run{r}})
 }
 
-// builder knows the rules so far.
-type builder struct {
+// resultBuilder knows the rules so far.
+type resultBuilder struct {
 	locate func(string) string
 	places diag.Places
 	rules  map[diag.Code]int
 	used   []Rule
 }
 
-func (b *builder) result(d *diag.Diagnostic) Result {
-	r := Result{RuleID: string(d.Code), RuleIndex: b.rule(d.Code), Level: string(d.Severity), Message: Text{d.Explanation(linked)}}
+func (b *resultBuilder) newResult(d *diag.Diagnostic) Result {
+	r := Result{RuleID: string(d.Code), RuleIndex: b.ruleIndex(d.Code), Level: string(d.Severity), Message: Text{d.Explanation(relatedLink)}}
 	if !d.Span.IsZero() {
-		r.Locations = []Location{{PhysicalLocation: b.physical(d.Span)}}
+		r.Locations = []Location{{PhysicalLocation: b.physicalLocation(d.Span)}}
 	}
 	for i, related := range d.Related {
 		if related.Span.IsZero() {
 			continue
 		}
-		r.RelatedLocations = append(r.RelatedLocations, Location{ID: i + 1, PhysicalLocation: b.physical(related.Span), Message: &Text{related.Message}})
+		r.RelatedLocations = append(r.RelatedLocations, Location{ID: i + 1, PhysicalLocation: b.physicalLocation(related.Span), Message: &Text{related.Message}})
 	}
 	if d.Edit != nil && d.Edit.Span.Line > 0 {
-		place := b.physical(d.Edit.Span)
+		place := b.physicalLocation(d.Edit.Span)
 		r.Fixes = []Fix{{
 			Description: Text{"write `" + d.Edit.Text + "`"},
 			Changes: []Change{{
@@ -80,8 +80,8 @@ func (b *builder) result(d *diag.Diagnostic) Result {
 	return r
 }
 
-// linked makes a place of relatedLocations a link: viewers show only those that a message refers to.
-func linked(number int, r diag.Related) string {
+// relatedLink makes a place of relatedLocations a link: viewers show only those that a message refers to.
+func relatedLink(number int, r diag.Related) string {
 	text := strings.NewReplacer("[", "(", "]", ")").Replace(r.Message)
 	if r.Span.IsZero() {
 		return text
@@ -89,10 +89,12 @@ func linked(number int, r diag.Related) string {
 	return fmt.Sprintf("[%s](%d)", text, number)
 }
 
-func (b *builder) physical(span source.Span) Physical { return At(b.places.PlaceOf(span), b.locate) }
+func (b *resultBuilder) physicalLocation(span source.Span) Physical {
+	return PhysicalAt(b.places.PlaceOf(span), b.locate)
+}
 
-// At is a place, whose path locate turns into a URI.
-func At(place diag.Place, locate func(string) string) Physical {
+// PhysicalAt is a place, whose path locate turns into a URI.
+func PhysicalAt(place diag.Place, locate func(string) string) Physical {
 	p := Physical{Artifact: Artifact{URI: locate(place.File)}}
 	if place.Line > 0 {
 		p.Region = &Region{StartLine: place.Line, StartColumn: place.Column, EndColumn: place.EndColumn}
@@ -100,8 +102,8 @@ func At(place diag.Place, locate func(string) string) Physical {
 	return p
 }
 
-// rule returns the index of the rule of a code.
-func (b *builder) rule(code diag.Code) int {
+// ruleIndex returns the index of the rule of a code.
+func (b *resultBuilder) ruleIndex(code diag.Code) int {
 	index, known := b.rules[code]
 	if known {
 		return index
@@ -112,14 +114,14 @@ func (b *builder) rule(code diag.Code) int {
 	help := strings.TrimSpace(entry.Why + "\n\n" + entry.Do)
 	b.used = append(b.used, Rule{
 		ID: string(code), HelpURI: code.URL(),
-		Short: Text{or(entry.Title, string(code))}, Full: Text{or(entry.Why, string(code))},
-		Help:          Multiformat{Text: or(help, code.URL()), Markdown: or(help, code.URL())},
+		Short: Text{orDefault(entry.Title, string(code))}, Full: Text{orDefault(entry.Why, string(code))},
+		Help:          Multiformat{Text: orDefault(help, code.URL()), Markdown: orDefault(help, code.URL())},
 		Configuration: Configuration{Level: string(entry.Severity)},
 	})
 	return index
 }
 
-func or(value, otherwise string) string {
+func orDefault(value, otherwise string) string {
 	if value == "" {
 		return otherwise
 	}

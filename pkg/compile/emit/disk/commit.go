@@ -25,8 +25,8 @@ func (d *Dir) Commit(removed []string, others int) error {
 	if len(written)+len(removed) == 0 {
 		return nil
 	}
-	if err := d.stage.begin(); err != nil {
-		return d.failed(err)
+	if err := d.stage.createArea(); err != nil {
+		return d.nameFolderInError(err)
 	}
 	if err := d.commit(written, removed, others); err != nil {
 		return err
@@ -37,17 +37,17 @@ func (d *Dir) Commit(removed []string, others int) error {
 func (d *Dir) commit(written, removed []string, others int) error {
 	changed := len(written) + len(removed)
 	if changed == 1 {
-		return d.failed(d.rename(d.stage.tree(), written, removed))
+		return d.nameFolderInError(d.commitByRename(d.stage.treePath(), written, removed))
 	}
 	if changed > handful || others < thousands {
-		if err := d.exchange(written, removed); !errors.Is(err, errNotAtOnce) {
-			return d.failed(err)
+		if err := d.commitByExchange(written, removed); !errors.Is(err, errNotAtOnce) {
+			return d.nameFolderInError(err)
 		}
 	}
-	if err := (journal{written: written, removed: removed}).write(d.stage.place); err != nil {
-		return d.failed(err)
+	if err := (commitJournal{written: written, removed: removed}).write(d.stage.place); err != nil {
+		return d.nameFolderInError(err)
 	}
-	if err := d.rename(d.stage.tree(), written, removed); err != nil {
+	if err := d.commitByRename(d.stage.treePath(), written, removed); err != nil {
 		// The journal stays.
 		d.stage.place = ""
 		return fmt.Errorf("output folder `%s`, which the next build completes: %w", d.name, err)
@@ -55,22 +55,22 @@ func (d *Dir) commit(written, removed []string, others int) error {
 	return nil
 }
 
-// exchange makes the next generation of the smallest folder that holds all changes, and lets the two change places.
-func (d *Dir) exchange(written, removed []string) error {
-	folder := common(written, removed)
-	next := filepath.Join(d.stage.tree(), folder)
-	g := generation{old: filepath.Join(d.path, folder), next: next, folder: folder, staged: d.stage.files, removed: map[string]bool{}}
+// commitByExchange makes the next generation of the smallest folder that holds all changes, and lets the two change places.
+func (d *Dir) commitByExchange(written, removed []string) error {
+	folder := commonFolder(written, removed)
+	next := filepath.Join(d.stage.treePath(), folder)
+	g := folderGeneration{old: filepath.Join(d.path, folder), next: next, folder: folder, staged: d.stage.files, removed: map[string]bool{}}
 	for _, name := range removed {
 		g.removed[name] = true
 	}
-	if err := g.complete(); err != nil {
+	if err := g.linkUnchanged(); err != nil {
 		return err
 	}
 	info, err := os.Lstat(next)
 	if err != nil {
 		return err
 	}
-	j := journal{folder: folder, inode: inode(info), written: written, removed: removed}
+	j := commitJournal{folder: folder, inode: inode(info), written: written, removed: removed}
 	if err := j.write(d.stage.place); err != nil {
 		return err
 	}
@@ -81,24 +81,24 @@ func (d *Dir) exchange(written, removed []string) error {
 		}
 		d.locks = append(d.locks, lock)
 	}
-	if err := exchange(next, g.old); err != nil {
+	if err := exchangeFolders(next, g.old); err != nil {
 		return err
 	}
-	if g.touched(next) {
-		return rescue(next, g.old, j.changed())
+	if g.touchedSinceLinked(next) {
+		return rescueForeignFiles(next, g.old, j.changedNames())
 	}
 	return nil
 }
 
-// common returns the deepest folder that all files are in.
-func common(lists ...[]string) string {
+// commonFolder returns the deepest folder that all files are in.
+func commonFolder(lists ...[]string) string {
 	folder := ""
 	for _, names := range lists {
 		for _, name := range names {
 			if folder == "" {
 				folder = path.Dir(name)
 			}
-			for folder != "." && !below(folder, name) {
+			for folder != "." && !isBelow(folder, name) {
 				folder = path.Dir(folder)
 			}
 		}
@@ -106,6 +106,6 @@ func common(lists ...[]string) string {
 	return folder
 }
 
-func below(folder, name string) bool {
+func isBelow(folder, name string) bool {
 	return len(name) > len(folder) && name[len(folder)] == '/' && name[:len(folder)] == folder
 }

@@ -169,7 +169,7 @@ func TestCommit(t *testing.T) {
 			}
 			for f, info := range folders {
 				now := stat(t, filepath.Join(folder, f))
-				if replaced := tc.replaced != "" && (f == tc.replaced || below(tc.replaced, f) || tc.replaced == "."); os.SameFile(now, info) == replaced {
+				if replaced := tc.replaced != "" && (f == tc.replaced || isBelow(tc.replaced, f) || tc.replaced == "."); os.SameFile(now, info) == replaced {
 					t.Errorf("%s: folder %s was replaced: %t", tc.reason, f, !replaced)
 				}
 				if now.Mode() != info.Mode() {

@@ -38,7 +38,7 @@ type Dir struct {
 	// locks are the folder itself, and what an exchange puts in its place. The kernel drops a lock when the file is closed or the
 	// process ends, however it ends.
 	locks []*os.File
-	stage staging
+	stage stagingArea
 	// created says that Open has made the folder.
 	created bool
 }
@@ -61,20 +61,20 @@ func Open(name string) (*Dir, error) {
 		return nil, fmt.Errorf("open output folder: %w", err)
 	}
 	dir := &Dir{name: name, path: absolute, created: missing != nil}
-	if err := dir.open(); err != nil {
+	if err := dir.lockAndOpen(); err != nil {
 		return nil, err
 	}
-	dir.stage.places = places(absolute)
-	if err := dir.recover(); err != nil {
+	dir.stage.places = stagingPlaces(absolute)
+	if err := dir.recoverInterrupted(); err != nil {
 		dir.Close()
 		return nil, fmt.Errorf("repair output folder `%s`: %w", name, err)
 	}
 	return dir, nil
 }
 
-// places are where the staging area of a folder can be, the best one first. Nothing can be renamed into a folder that is a mount, such
+// stagingPlaces are where the staging area of a folder can be, the best one first. Nothing can be renamed into a folder that is a mount, such
 // as a volume of a container, from beside it.
-func places(folder string) []string {
+func stagingPlaces(folder string) []string {
 	beside, inside := filepath.Join(filepath.Dir(folder), "."+filepath.Base(folder)+".lockstep"), filepath.Join(folder, ".lockstep-next")
 	if isMount(folder) {
 		return []string{inside}
@@ -88,11 +88,11 @@ func Interrupted(name string) bool {
 	if err == nil {
 		folder, err = filepath.Abs(folder)
 	}
-	return err == nil && len((&staging{places: places(folder)}).left()) > 0
+	return err == nil && len((&stagingArea{places: stagingPlaces(folder)}).leftAreas()) > 0
 }
 
-// open locks the folder. Another build may exchange it between opening and locking, so that the lock is on what was there before.
-func (d *Dir) open() error {
+// lockAndOpen locks the folder. Another build may exchange it between opening and locking, so that the lock is on what was there before.
+func (d *Dir) lockAndOpen() error {
 	for {
 		folder, err := lockFolder(d.path, d.name)
 		if err != nil {
@@ -165,11 +165,11 @@ func (d *Dir) Same(name string, data []byte) (found, same bool, err error) {
 	if err != nil || info.Size() != int64(len(data)) {
 		return true, false, err
 	}
-	same, err = equal(file, data)
+	same, err = equalContent(file, data)
 	return true, same, err
 }
 
-func equal(file io.Reader, data []byte) (bool, error) {
+func equalContent(file io.Reader, data []byte) (bool, error) {
 	var buffer [32 << 10]byte
 	for {
 		n, err := file.Read(buffer[:])
@@ -188,11 +188,11 @@ func equal(file io.Reader, data []byte) (bool, error) {
 
 // Stage writes the next content of a file to the staging area.
 func (d *Dir) Stage(name string, data []byte) error {
-	return d.failed(d.stage.write(name, data))
+	return d.nameFolderInError(d.stage.write(name, data))
 }
 
-// failed names the folder as the caller calls it: that the staging area is elsewhere is of no interest.
-func (d *Dir) failed(err error) error {
+// nameFolderInError names the folder as the caller calls it: that the staging area is elsewhere is of no interest.
+func (d *Dir) nameFolderInError(err error) error {
 	var at *fs.PathError
 	var link *os.LinkError
 	switch {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// generation is the next state of a folder: what is staged, and all else that is in the folder now.
-type generation struct {
+// folderGeneration is the next state of a folder: what is staged, and all else that is in the folder now.
+type folderGeneration struct {
 	old, next string
 	// folder is where the folder is in the output.
 	folder string
@@ -23,17 +23,17 @@ type generation struct {
 	staged, removed map[string]bool
 
 	device uint64
-	seen   []seen
+	seen   []linkedFolder
 }
 
-// seen is a folder of the old generation and when it was changed before we read it.
-type seen struct {
+// linkedFolder is a folder of the old generation and when it was changed before we read it.
+type linkedFolder struct {
 	name    string
 	changed time.Time
 }
 
-// complete links into the next generation what it shares with the old one. Folders come with their mode and owner.
-func (g *generation) complete() error {
+// linkUnchanged links into the next generation what it shares with the old one. Folders come with their mode and owner.
+func (g *folderGeneration) linkUnchanged() error {
 	if strings.HasPrefix(g.next, g.old+"/") || hasACL(g.old) {
 		return errNotAtOnce
 	}
@@ -43,23 +43,23 @@ func (g *generation) complete() error {
 	}
 	info, err := os.Lstat(g.old)
 	if err != nil {
-		return unless(err)
+		return asNotAtOnce(err)
 	}
 	g.device = device(info)
 	if err := os.MkdirAll(g.next, 0o755); err != nil {
-		return unless(err)
+		return asNotAtOnce(err)
 	}
-	_, _, err = g.share("", info)
-	return unless(err)
+	_, _, err = g.linkEntries("", info)
+	return asNotAtOnce(err)
 }
 
-// share links the entries of a folder. It returns how many the next generation has, of how many.
-func (g *generation) share(name string, info fs.FileInfo) (kept, of int, err error) {
+// linkEntries links the entries of a folder. It returns how many the next generation has, of how many.
+func (g *folderGeneration) linkEntries(name string, info fs.FileInfo) (kept, of int, err error) {
 	old, next := filepath.Join(g.old, name), filepath.Join(g.next, name)
-	if err := alike(next, info); err != nil {
+	if err := copyModeAndOwner(next, info); err != nil {
 		return 0, 0, err
 	}
-	g.seen = append(g.seen, seen{name, info.ModTime()})
+	g.seen = append(g.seen, linkedFolder{name, info.ModTime()})
 	folder, err := os.Open(old)
 	if err != nil {
 		return 0, 0, err
@@ -70,7 +70,7 @@ func (g *generation) share(name string, info fs.FileInfo) (kept, of int, err err
 		return 0, 0, err
 	}
 	for _, entry := range entries {
-		shared, err := g.entry(path.Join(name, entry.Name()), entry)
+		shared, err := g.linkEntry(path.Join(name, entry.Name()), entry)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -81,12 +81,12 @@ func (g *generation) share(name string, info fs.FileInfo) (kept, of int, err err
 	return kept, len(entries), nil
 }
 
-// entry reports whether the next generation has an entry of the old one.
-func (g *generation) entry(name string, entry fs.DirEntry) (bool, error) {
+// linkEntry reports whether the next generation has an entry of the old one.
+func (g *folderGeneration) linkEntry(name string, entry fs.DirEntry) (bool, error) {
 	output := path.Join(g.folder, name)
 	switch {
 	case entry.IsDir():
-		return g.subfolder(name)
+		return g.linkSubfolder(name)
 	case g.removed[output]:
 		return false, nil
 	case g.staged[output]:
@@ -95,8 +95,8 @@ func (g *generation) entry(name string, entry fs.DirEntry) (bool, error) {
 	return true, unix.Linkat(unix.AT_FDCWD, filepath.Join(g.old, name), unix.AT_FDCWD, filepath.Join(g.next, name), 0)
 }
 
-// subfolder leaves a folder out whose files are all removed. What belongs to git or to another file system stays in its place.
-func (g *generation) subfolder(name string) (bool, error) {
+// linkSubfolder leaves a folder out whose files are all removed. What belongs to git or to another file system stays in its place.
+func (g *folderGeneration) linkSubfolder(name string) (bool, error) {
 	info, err := os.Lstat(filepath.Join(g.old, name))
 	switch {
 	case err != nil:
@@ -110,15 +110,15 @@ func (g *generation) subfolder(name string) (bool, error) {
 	if err != nil && !staged {
 		return false, err
 	}
-	kept, of, err := g.share(name, info)
+	kept, of, err := g.linkEntries(name, info)
 	if err != nil || kept > 0 || of == 0 || staged {
 		return true, err
 	}
 	return false, os.Remove(next)
 }
 
-// alike gives a folder the mode and the owner of another.
-func alike(name string, other fs.FileInfo) error {
+// copyModeAndOwner gives a folder the mode and the owner of another.
+func copyModeAndOwner(name string, other fs.FileInfo) error {
 	info, err := os.Lstat(name)
 	if err != nil {
 		return err
@@ -138,8 +138,8 @@ func alike(name string, other fs.FileInfo) error {
 	return nil
 }
 
-// touched reports whether something came into the old generation, or went, after it was linked. It is now at name.
-func (g *generation) touched(name string) bool {
+// touchedSinceLinked reports whether something came into the old generation, or went, after it was linked. It is now at name.
+func (g *folderGeneration) touchedSinceLinked(name string) bool {
 	for _, folder := range g.seen {
 		if info, err := os.Lstat(filepath.Join(name, folder.name)); err != nil || !info.ModTime().Equal(folder.changed) {
 			return true
@@ -148,8 +148,8 @@ func (g *generation) touched(name string) bool {
 	return false
 }
 
-// rescue moves what others have put into a generation that was replaced to the one in its place. Changed are the names of ours.
-func rescue(old, next string, changed map[string]bool) error {
+// rescueForeignFiles moves what others have put into a generation that was replaced to the one in its place. Changed are the names of ours.
+func rescueForeignFiles(old, next string, changed map[string]bool) error {
 	return filepath.WalkDir(old, func(name string, entry fs.DirEntry, err error) error {
 		relative, _ := filepath.Rel(old, name)
 		if err != nil || entry.IsDir() || changed[relative] {
@@ -174,12 +174,12 @@ func rescue(old, next string, changed map[string]bool) error {
 	})
 }
 
-// exchange lets two folders change places in one step.
-func exchange(a, b string) error { return unless(renameExchange(a, b)) }
+// exchangeFolders lets two folders change places in one step.
+func exchangeFolders(a, b string) error { return asNotAtOnce(renameExchange(a, b)) }
 
-// unless returns errors that say that nothing can be written as they are, all others as errNotAtOnce: without links or an exchange
+// asNotAtOnce returns errors that say that nothing can be written as they are, all others as errNotAtOnce: without links or an exchange
 // there is another way.
-func unless(err error) error {
+func asNotAtOnce(err error) error {
 	for _, final := range []error{nil, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO} {
 		if errors.Is(err, final) {
 			return err

@@ -8,4 +8,4 @@ func renameExchange(a, b string) error { return unix.RenamexNp(a, b, unix.RENAME
 func hasACL(string) bool { return false }
 
 // isMount reports whether something is mounted at a folder.
-func isMount(folder string) bool { return elsewhere(folder) }
+func isMount(folder string) bool { return isOnOtherFileSystem(folder) }

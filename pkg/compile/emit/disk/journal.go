@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// journal says what a commit of several files is about to do. It is complete or counts as none, and is there before the first step.
-type journal struct {
+// commitJournal says what a commit of several files is about to do. It is complete or counts as none, and is there before the first step.
+type commitJournal struct {
 	// folder changes places with its next generation, whose inode is inode. Empty means that files are renamed one by one.
 	folder string
 	inode  uint64
@@ -25,7 +25,7 @@ const (
 	byExchange = "exchange"
 )
 
-func (j journal) write(place string) error {
+func (j commitJournal) write(place string) error {
 	var text strings.Builder
 	if j.folder == "" {
 		text.WriteString(byRename)
@@ -44,18 +44,18 @@ func (j journal) write(place string) error {
 }
 
 // readJournal reports whether a staging area has a whole journal, and returns it.
-func readJournal(place string) (journal, bool) {
+func readJournal(place string) (commitJournal, bool) {
 	data, err := os.ReadFile(filepath.Join(place, journalFile))
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	if err != nil || len(lines) < 2 || lines[len(lines)-1] != journalEnd {
-		return journal{}, false
+		return commitJournal{}, false
 	}
-	var j journal
+	var j commitJournal
 	if words := strings.SplitN(lines[0], " ", 3); len(words) == 3 && words[0] == byExchange {
 		j.inode, _ = strconv.ParseUint(words[1], 10, 64)
 		j.folder = words[2]
 	} else if lines[0] != byRename {
-		return journal{}, false
+		return commitJournal{}, false
 	}
 	for _, line := range lines[1 : len(lines)-1] {
 		written, isWritten := strings.CutPrefix(line, "+")
@@ -66,17 +66,17 @@ func readJournal(place string) (journal, bool) {
 		case isRemoved && fs.ValidPath(removed):
 			j.removed = append(j.removed, removed)
 		default:
-			return journal{}, false
+			return commitJournal{}, false
 		}
 	}
 	return j, j.folder == "" || fs.ValidPath(j.folder)
 }
 
-// recover finishes or discards what an interrupted build has left.
-func (d *Dir) recover() error {
-	for _, place := range d.stage.left() {
+// recoverInterrupted finishes or discards what an interrupted build has left.
+func (d *Dir) recoverInterrupted() error {
+	for _, place := range d.stage.leftAreas() {
 		if j, whole := readJournal(place); whole {
-			if err := d.finish(place, j); err != nil {
+			if err := d.finishInterrupted(place, j); err != nil {
 				return err
 			}
 		}
@@ -87,21 +87,21 @@ func (d *Dir) recover() error {
 	return nil
 }
 
-// finish goes on where a commit was interrupted. An exchange has happened or not; what came into the folder since belongs to
+// finishInterrupted goes on where a commit was interrupted. An exchange has happened or not; what came into the folder since belongs to
 // whoever put it there.
-func (d *Dir) finish(place string, j journal) error {
+func (d *Dir) finishInterrupted(place string, j commitJournal) error {
 	tree := filepath.Join(place, treeFolder)
 	if j.folder == "" {
-		return d.rename(tree, j.written, j.removed)
+		return d.commitByRename(tree, j.written, j.removed)
 	}
 	if now, err := os.Lstat(filepath.Join(d.path, j.folder)); err != nil || inode(now) != j.inode {
 		return nil //nolint:nilerr // it did not happen
 	}
-	return rescue(filepath.Join(tree, j.folder), filepath.Join(d.path, j.folder), j.changed())
+	return rescueForeignFiles(filepath.Join(tree, j.folder), filepath.Join(d.path, j.folder), j.changedNames())
 }
 
-// changed are the names, relative to the folder, that are ours to lose.
-func (j journal) changed() map[string]bool {
+// changedNames are the names, relative to the folder, that are ours to lose.
+func (j commitJournal) changedNames() map[string]bool {
 	changed := make(map[string]bool, len(j.written)+len(j.removed))
 	for _, names := range [][]string{j.written, j.removed} {
 		for _, name := range names {
@@ -114,8 +114,8 @@ func (j journal) changed() map[string]bool {
 	return changed
 }
 
-// rename brings staged files to their places one by one, and removes others. What is done already is done.
-func (d *Dir) rename(tree string, written, removed []string) error {
+// commitByRename brings staged files to their places one by one, and removes others. What is done already is done.
+func (d *Dir) commitByRename(tree string, written, removed []string) error {
 	for _, name := range written {
 		staged := filepath.Join(tree, name)
 		if _, err := os.Lstat(staged); errors.Is(err, fs.ErrNotExist) {
@@ -130,15 +130,15 @@ func (d *Dir) rename(tree string, written, removed []string) error {
 		}
 	}
 	for _, name := range removed {
-		if err := d.remove(name); err != nil {
+		if err := d.removeWithEmptyFolders(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remove removes a file and the folders above it that are empty then.
-func (d *Dir) remove(name string) error {
+// removeWithEmptyFolders removes a file and the folders above it that are empty then.
+func (d *Dir) removeWithEmptyFolders(name string) error {
 	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

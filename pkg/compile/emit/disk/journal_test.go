@@ -16,7 +16,7 @@ func TestRecover(t *testing.T) {
 	present := map[string]string{"c/a.yaml": "1", "c/b.yaml": "1", "c/old.yaml": "1", "mine": "m"}
 	staged := map[string]string{"c/a.yaml": "2", "c/new/n.yaml": "2"}
 	renamed := map[string]string{"c/a.yaml": "2", "c/b.yaml": "1", "c/new/n.yaml": "2", "mine": "m"}
-	j := journal{written: []string{"c/a.yaml", "c/new/n.yaml"}, removed: []string{"c/old.yaml"}}
+	j := commitJournal{written: []string{"c/a.yaml", "c/new/n.yaml"}, removed: []string{"c/old.yaml"}}
 	cases := map[string]struct {
 		reason string
 		// left makes what the build has left in its staging area, and what it has done to the folder.
@@ -56,7 +56,7 @@ func TestRecover(t *testing.T) {
 				mustWrite(t, j, place)
 				dir := &Dir{path: folder}
 				dir.root, _ = os.OpenRoot(folder)
-				if err := dir.rename(filepath.Join(place, treeFolder), j.written, j.removed); err != nil {
+				if err := dir.commitByRename(filepath.Join(place, treeFolder), j.written, j.removed); err != nil {
 					t.Fatal(err)
 				}
 			}, renamed,
@@ -88,7 +88,7 @@ func TestRecover(t *testing.T) {
 				if err := os.Chtimes(filepath.Join(folder, "mine"), future, future); err != nil {
 					t.Fatal(err)
 				}
-				if err := exchange(folder, filepath.Join(place, treeFolder)); err != nil {
+				if err := exchangeFolders(folder, filepath.Join(place, treeFolder)); err != nil {
 					t.Fatal(err)
 				}
 			}, with(renamed, map[string]string{"late/note": "mine", "mine": "mine"}),
@@ -116,7 +116,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-func mustWrite(t *testing.T, j journal, place string) {
+func mustWrite(t *testing.T, j commitJournal, place string) {
 	t.Helper()
 	if err := j.write(place); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func without(files map[string]string, name string) map[string]string {
 
 // TestJournal: what is written is read back.
 func TestJournal(t *testing.T) {
-	for _, j := range []journal{
+	for _, j := range []commitJournal{
 		{written: []string{"a", "b/c d"}, removed: []string{"+e"}},
 		{folder: "c1/t x", inode: 1<<63 + 1, written: []string{"c1/t x/a"}},
 		{folder: ".", inode: 1, removed: []string{"a"}},

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// elsewhere reports whether a folder is on another file system than the one that it is in. A folder that cannot be looked at is not.
-func elsewhere(folder string) bool {
+// isOnOtherFileSystem reports whether a folder is on another file system than the one that it is in. A folder that cannot be looked at is not.
+func isOnOtherFileSystem(folder string) bool {
 	own, err := os.Stat(folder)
 	if err != nil {
 		return false

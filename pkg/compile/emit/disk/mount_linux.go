@@ -13,7 +13,7 @@ import (
 func isMount(folder string) bool {
 	around, err := unix.Open(filepath.Dir(folder), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return elsewhere(folder)
+		return isOnOtherFileSystem(folder)
 	}
 	defer unix.Close(around)
 	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV}
@@ -22,5 +22,5 @@ func isMount(folder string) bool {
 		_ = unix.Close(opened)
 		return false
 	}
-	return errors.Is(err, unix.EXDEV) || elsewhere(folder)
+	return errors.Is(err, unix.EXDEV) || isOnOtherFileSystem(folder)
 }

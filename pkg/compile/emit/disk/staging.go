@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// staging is where files wait for their turn. It is made when the first one comes.
-type staging struct {
+// stagingArea is where files wait for their turn. It is made when the first one comes.
+type stagingArea struct {
 	// places are where it can be, the best one first.
 	places []string
 
@@ -27,25 +27,25 @@ const (
 	ignoreFile  = ".gitignore"
 )
 
-func (s *staging) tree() string { return filepath.Join(s.place, treeFolder) }
+func (s *stagingArea) treePath() string { return filepath.Join(s.place, treeFolder) }
 
 // write writes a file to the tree.
-func (s *staging) write(name string, data []byte) error {
-	target, err := s.add(name)
+func (s *stagingArea) write(name string, data []byte) error {
+	target, err := s.prepareTarget(name)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(target, data, 0o644)
 }
 
-// add makes the folders of a file and returns where it goes.
-func (s *staging) add(name string) (string, error) {
+// prepareTarget makes the folders of a file and returns where it goes.
+func (s *stagingArea) prepareTarget(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.begin(); err != nil {
+	if err := s.createArea(); err != nil {
 		return "", err
 	}
-	target := filepath.Join(s.tree(), filepath.FromSlash(name))
+	target := filepath.Join(s.treePath(), filepath.FromSlash(name))
 	if folder := filepath.Dir(target); !s.folders[folder] {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return "", err
@@ -56,14 +56,14 @@ func (s *staging) add(name string) (string, error) {
 	return target, nil
 }
 
-// begin makes the area at the first place where that is possible.
-func (s *staging) begin() error {
+// createArea makes the area at the first place where that is possible.
+func (s *stagingArea) createArea() error {
 	if s.place != "" {
 		return nil
 	}
 	var first error
 	for _, place := range s.places {
-		err := begin(place)
+		err := createAreaAt(place)
 		if err == nil {
 			s.place, s.folders, s.files = place, map[string]bool{}, map[string]bool{}
 			return nil
@@ -75,7 +75,7 @@ func (s *staging) begin() error {
 	return first
 }
 
-func begin(place string) error {
+func createAreaAt(place string) error {
 	if err := os.MkdirAll(filepath.Join(place, treeFolder), 0o755); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func begin(place string) error {
 }
 
 // discard removes the area.
-func (s *staging) discard() error {
+func (s *stagingArea) discard() error {
 	if s.place == "" {
 		return nil
 	}
@@ -96,8 +96,8 @@ func (s *staging) discard() error {
 	return err
 }
 
-// left returns the areas that an earlier build has left.
-func (s *staging) left() []string {
+// leftAreas returns the areas that an earlier build has left.
+func (s *stagingArea) leftAreas() []string {
 	var found []string
 	for _, place := range s.places {
 		if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {

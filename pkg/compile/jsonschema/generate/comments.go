@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// comments are the doc comments of a package's types and fields.
-type comments struct {
+// docComments are the doc comments of a package's types and fields.
+type docComments struct {
 	types map[string]string
 	// fields are by type, then by name.
 	fields map[string]map[string]string
 }
 
 // readComments reads the Go files of a folder.
-func readComments(folder fs.FS) (*comments, error) {
+func readComments(folder fs.FS) (*docComments, error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
 		return nil, fmt.Errorf("read comments: %w", err)
 	}
-	c := &comments{types: map[string]string{}, fields: map[string]map[string]string{}}
+	c := &docComments{types: map[string]string{}, fields: map[string]map[string]string{}}
 	for _, entry := range entries {
 		if path.Ext(entry.Name()) != ".go" || strings.HasSuffix(entry.Name(), "_test.go") {
 			continue
@@ -42,7 +42,7 @@ func readComments(folder fs.FS) (*comments, error) {
 	return c, nil
 }
 
-func (c *comments) add(file *ast.File) {
+func (c *docComments) add(file *ast.File) {
 	for _, declaration := range file.Decls {
 		group, isGroup := declaration.(*ast.GenDecl)
 		if !isGroup || group.Tok != token.TYPE {
@@ -50,7 +50,7 @@ func (c *comments) add(file *ast.File) {
 		}
 		for _, spec := range group.Specs {
 			named := spec.(*ast.TypeSpec)
-			c.types[named.Name.Name] = text(group.Doc) + text(named.Doc)
+			c.types[named.Name.Name] = joinCommentLines(group.Doc) + joinCommentLines(named.Doc)
 			if structure, isStruct := named.Type.(*ast.StructType); isStruct {
 				c.fields[named.Name.Name] = fieldComments(structure)
 			}
@@ -62,14 +62,14 @@ func fieldComments(structure *ast.StructType) map[string]string {
 	fields := map[string]string{}
 	for _, field := range structure.Fields.List {
 		for _, name := range field.Names {
-			fields[name.Name] = text(field.Doc)
+			fields[name.Name] = joinCommentLines(field.Doc)
 		}
 	}
 	return fields
 }
 
-// text joins the lines of a comment. Paragraphs stay apart.
-func text(doc *ast.CommentGroup) string {
+// joinCommentLines joins the lines of a comment. Paragraphs stay apart.
+func joinCommentLines(doc *ast.CommentGroup) string {
 	var paragraphs []string
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(doc.Text()), "\n\n") {
 		paragraphs = append(paragraphs, strings.Join(strings.Fields(paragraph), " "))
@@ -80,9 +80,9 @@ func text(doc *ast.CommentGroup) string {
 // word is a name as Go spells fields.
 var word = regexp.MustCompile(`(^| )([A-Z][A-Za-z]*)\b`)
 
-// asKeys puts keys, as specs spell them, in the place of the names of Go's fields: at the beginning, where comments name what they
+// fieldNamesAsKeys puts keys, as specs spell them, in the place of the names of Go's fields: at the beginning, where comments name what they
 // are about, and inside sentences that name another field. Acronyms inside sentences are words.
-func asKeys(comment string, keys map[string]string) string {
+func fieldNamesAsKeys(comment string, keys map[string]string) string {
 	about, _, _ := strings.Cut(comment, " ")
 	var b strings.Builder
 	done := 0

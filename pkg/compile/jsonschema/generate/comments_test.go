@@ -20,7 +20,7 @@ func TestAsKeys(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, asKeys(c.comment, keys)); diff != "" {
+			if diff := cmp.Diff(c.want, fieldNamesAsKeys(c.comment, keys)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})

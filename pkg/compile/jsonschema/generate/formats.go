@@ -5,9 +5,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/jsonschema"
 )
 
-// form is a format of strings in the words of JSON Schema. Patterns are what both Go and ECMAScript take, so they look neither ahead
+// stringFormat is a format of strings in the words of JSON Schema. Patterns are what both Go and ECMAScript take, so they look neither ahead
 // nor back.
-type form struct {
+type stringFormat struct {
 	pattern   string
 	maxLength int
 	// not is a pattern that a string must not have.
@@ -29,7 +29,7 @@ const (
 )
 
 // forms holds every format of package decode. It may be wider than the decoder's test, never narrower.
-var forms = map[string]form{
+var forms = map[string]stringFormat{
 	"cidr": {
 		pattern: `^(` + octet + `(\.` + octet + `){3}/(3[0-2]|[12]?[0-9])|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))$`,
 		example: "10.20.0.0/16",
@@ -76,7 +76,7 @@ const (
 )
 
 // apply adds a format to a string's schema.
-func (f form) apply(name string, s *jsonschema.Schema) {
+func (f stringFormat) apply(name string, s *jsonschema.Schema) {
 	s.PatternErrorMessage = "must be " + decode.FormatDescription(name)
 	s.Pattern, s.MaxLength = f.pattern, f.maxLength
 	if f.not != "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // matches judges as a validator does.
-func (f form) matches(text string) bool {
+func (f stringFormat) matches(text string) bool {
 	short := f.maxLength == 0 || utf8.RuneCountInString(text) <= f.maxLength
 	return short && regexp.MustCompile(f.pattern).MatchString(text) && (f.not == "" || !regexp.MustCompile(f.not).MatchString(text))
 }
@@ -160,7 +160,7 @@ func TestAmounts(t *testing.T) {
 		"1048576": {true, true}, "5E": {true, true}, "4096k": {true, true},
 		"two": {}, "4 GiB": {}, "-1Gi": {}, "1e999999999": {}, "": {}, "4GB": {}, "4gi": {}, "0x10": {},
 	}
-	cores, bytes := quantity(decode.Rule{Minimum: "1m"}), quantity(decode.Rule{Minimum: "1Mi"})
+	cores, bytes := quantitySchema(decode.Rule{Minimum: "1m"}), quantitySchema(decode.Rule{Minimum: "1Mi"})
 	for text, want := range cases {
 		if got := regexp.MustCompile(cores.Pattern).MatchString(text); got != want.cores {
 			t.Errorf("cores %q: %t, want %t", text, got, want.cores)

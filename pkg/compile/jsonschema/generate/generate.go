@@ -36,8 +36,8 @@ func Schema(kind jsonschema.Kind, folder fs.FS) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{comments: comments, defs: map[string]*jsonschema.Schema{}}
-	s := g.structure(types[kind.Name])
+	g := &schemaGenerator{comments: comments, defs: map[string]*jsonschema.Schema{}}
+	s := g.structSchema(types[kind.Name])
 	s.Dialect, s.ID, s.Title = jsonschema.Dialect, home+kind.File, kind.Name
 	s.Description = comments.types[kind.Name]
 	*s.Properties.Get("apiVersion") = jsonschema.Schema{Description: "`apiVersion` is always " + v1alpha1.APIVersion + ".", Const: v1alpha1.APIVersion}
@@ -46,8 +46,8 @@ func Schema(kind jsonschema.Kind, folder fs.FS) (*jsonschema.Schema, error) {
 	return s, g.err
 }
 
-// Text returns a schema as it is published.
-func Text(s *jsonschema.Schema) ([]byte, error) {
+// PublishedText returns a schema as it is published.
+func PublishedText(s *jsonschema.Schema) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -58,15 +58,15 @@ func Text(s *jsonschema.Schema) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// generator collects the structs of a kind; each becomes one definition.
-type generator struct {
-	comments *comments
+// schemaGenerator collects the structs of a kind; each becomes one definition.
+type schemaGenerator struct {
+	comments *docComments
 	defs     map[string]*jsonschema.Schema
 	// err is the first thing that has no schema.
 	err error
 }
 
-func (g *generator) definitions() jsonschema.Properties {
+func (g *schemaGenerator) definitions() jsonschema.Properties {
 	var all jsonschema.Properties
 	for name, s := range g.defs {
 		all = append(all, jsonschema.Property{Name: name, Schema: s})
@@ -75,18 +75,18 @@ func (g *generator) definitions() jsonschema.Properties {
 	return all
 }
 
-// structure returns the schema of a struct: its keys and no others.
-func (g *generator) structure(t reflect.Type) *jsonschema.Schema {
+// structSchema returns the schema of a struct: its keys and no others.
+func (g *schemaGenerator) structSchema(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: jsonschema.Types{"object"}, AdditionalProperties: &jsonschema.Schema{Nothing: true}}
 	fields := decode.Fields(t)
 	keys := map[string]string{}
 	for _, f := range fields {
 		keys[f.Go.Name] = f.Key
 	}
-	s.Description = asKeys(g.comments.types[t.Name()], keys)
+	s.Description = fieldNamesAsKeys(g.comments.types[t.Name()], keys)
 	for _, f := range fields {
-		value := g.value(f.Go.Type, f.Rule)
-		value.Description = g.describe(t, f, keys)
+		value := g.valueSchema(f.Go.Type, f.Rule)
+		value.Description = g.fieldDescription(t, f, keys)
 		if f.Required {
 			s.Required = append(s.Required, f.Key)
 		}
@@ -95,14 +95,14 @@ func (g *generator) structure(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// describe returns the comment of a field. Metadata and spec have none: their types say it.
-func (g *generator) describe(t reflect.Type, f decode.Field, keys map[string]string) string {
+// fieldDescription returns the comment of a field. Metadata and spec have none: their types say it.
+func (g *schemaGenerator) fieldDescription(t reflect.Type, f decode.Field, keys map[string]string) string {
 	comment := g.comments.fields[t.Name()][f.Go.Name]
 	if comment == "" && f.Go.Type.Kind() == reflect.Struct {
 		comment = g.comments.types[f.Go.Type.Name()]
-		return asKeys(comment, map[string]string{f.Go.Type.Name(): f.Key})
+		return fieldNamesAsKeys(comment, map[string]string{f.Go.Type.Name(): f.Key})
 	}
-	return asKeys(comment, keys)
+	return fieldNamesAsKeys(comment, keys)
 }
 
 var (
@@ -111,62 +111,62 @@ var (
 	anyMapType      = reflect.TypeFor[map[string]any]()
 )
 
-// value returns the schema of a value with a rule, as package decode reads it.
-func (g *generator) value(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
+// valueSchema returns the schema of a value with a rule, as package decode reads it.
+func (g *schemaGenerator) valueSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return g.value(t.Elem(), rule)
+		return g.valueSchema(t.Elem(), rule)
 	case t == quantityType:
-		return quantity(rule)
+		return quantitySchema(rule)
 	case t == intOrStringType:
-		return intOrString(rule)
+		return intOrStringSchema(rule)
 	case t == anyMapType:
 		return &jsonschema.Schema{Type: jsonschema.Types{"object"}}
 	case t.Kind() == reflect.Struct:
-		return g.reference(t)
+		return g.referenceTo(t)
 	case t.Kind() == reflect.Slice:
-		return g.list(t, rule)
+		return g.listSchema(t, rule)
 	case t.Kind() == reflect.Map:
-		return g.mapping(t, rule)
+		return g.mapSchema(t, rule)
 	case t.Kind() == reflect.String:
-		return g.text(rule)
+		return g.stringSchema(rule)
 	case t.Kind() == reflect.Bool:
-		return &jsonschema.Schema{Type: jsonschema.Types{"boolean"}, Default: boolean(rule.Default)}
+		return &jsonschema.Schema{Type: jsonschema.Types{"boolean"}, Default: boolOrNil(rule.Default)}
 	}
-	return integer(t, rule)
+	return integerSchema(t, rule)
 }
 
-func (g *generator) reference(t reflect.Type) *jsonschema.Schema {
+func (g *schemaGenerator) referenceTo(t reflect.Type) *jsonschema.Schema {
 	if _, found := g.defs[t.Name()]; !found {
 		g.defs[t.Name()] = nil // specs are finite, but a type may be used twice
-		g.defs[t.Name()] = g.structure(t)
+		g.defs[t.Name()] = g.structSchema(t)
 	}
 	return &jsonschema.Schema{Ref: "#/$defs/" + t.Name()}
 }
 
-// list returns a list's schema. The rules about strings are about its items, which are never empty.
-func (g *generator) list(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
+// listSchema returns a list's schema. The rules about strings are about its items, which are never empty.
+func (g *schemaGenerator) listSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
 	item := rule
 	item.Required, item.Default, item.MinItems, item.UniqueItems = true, "", 0, false
 	return &jsonschema.Schema{
-		Type: jsonschema.Types{"array"}, Items: g.value(t.Elem(), item), MinItems: rule.MinItems, UniqueItems: rule.UniqueItems,
+		Type: jsonschema.Types{"array"}, Items: g.valueSchema(t.Elem(), item), MinItems: rule.MinItems, UniqueItems: rule.UniqueItems,
 	}
 }
 
-// mapping returns the schema of a map from strings.
-func (g *generator) mapping(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
-	name := g.text(decode.Rule{Required: true, Format: rule.KeyFormat})
+// mapSchema returns the schema of a map from strings.
+func (g *schemaGenerator) mapSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
+	name := g.stringSchema(decode.Rule{Required: true, Format: rule.KeyFormat})
 	name.Type = nil // a key is always a string
 	value := rule
 	value.Required, value.Format, value.MinItems, value.Default = false, rule.ValueFormat, 0, ""
-	entry := g.value(t.Elem(), value)
+	entry := g.valueSchema(t.Elem(), value)
 	if t.Elem() == quantityType {
 		entry.Examples = []any{"8"} // devices
 	}
 	return &jsonschema.Schema{Type: jsonschema.Types{"object"}, PropertyNames: name, MinProperties: rule.MinItems, AdditionalProperties: entry}
 }
 
-func (g *generator) text(rule decode.Rule) *jsonschema.Schema {
+func (g *schemaGenerator) stringSchema(rule decode.Rule) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: jsonschema.Types{"string"}}
 	for _, allowed := range rule.Enum {
 		s.Enum = append(s.Enum, allowed)
@@ -187,43 +187,43 @@ func (g *generator) text(rule decode.Rule) *jsonschema.Schema {
 	return s
 }
 
-func boolean(text string) any {
+func boolOrNil(text string) any {
 	if text == "" {
 		return nil
 	}
 	return text == "true"
 }
 
-func number(text string) any {
+func numberOrNil(text string) any {
 	if text == "" {
 		return nil
 	}
 	return json.Number(text)
 }
 
-// integer has the range of its rule, else that of its type.
-func integer(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
+// integerSchema has the range of its rule, else that of its type.
+func integerSchema(t reflect.Type, rule decode.Rule) *jsonschema.Schema {
 	limit := uint64(1) << (t.Bits() - 1)
 	return &jsonschema.Schema{
 		Type:    jsonschema.Types{"integer"},
-		Default: number(rule.Default),
+		Default: numberOrNil(rule.Default),
 		Minimum: json.Number(cmp.Or(rule.Minimum, "-"+strconv.FormatUint(limit, 10))),
 		Maximum: json.Number(cmp.Or(rule.Maximum, strconv.FormatUint(limit-1, 10))),
 	}
 }
 
-func intOrString(rule decode.Rule) *jsonschema.Schema {
+func intOrStringSchema(rule decode.Rule) *jsonschema.Schema {
 	words := &jsonschema.Schema{}
 	for _, allowed := range rule.Enum {
 		words.Enum = append(words.Enum, allowed)
 	}
 	numbers := &jsonschema.Schema{Type: jsonschema.Types{"integer"}, Minimum: json.Number(rule.Minimum), Maximum: json.Number(rule.Maximum)}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{numbers, words}, Default: number(rule.Default)}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{numbers, words}, Default: numberOrNil(rule.Default)}
 }
 
-// quantity is a number, or a string with a unit. The least amount of a number is exact; of strings the pattern refuses what is
+// quantitySchema is a number, or a string with a unit. The least amount of a number is exact; of strings the pattern refuses what is
 // usual: negative ones, and memory without its unit.
-func quantity(rule decode.Rule) *jsonschema.Schema {
+func quantitySchema(rule decode.Rule) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: jsonschema.Types{"string", "number"}, Pattern: `^[+-]?` + amount + `$`, Examples: []any{"16Gi"}}
 	s.PatternErrorMessage = "must be an amount such as `500m`, `2` or `16Gi`"
 	if rule.Default != "" {

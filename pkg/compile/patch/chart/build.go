@@ -17,10 +17,10 @@ import (
 //go:embed *.go helm/*.go
 var sources embed.FS
 
-// Build names what a program was built from: the release, the revision and whether it was changed, and a digest of the sources of the
+// BuildID names what a program was built from: the release, the revision and whether it was changed, and a digest of the sources of the
 // border and of the renderer. The first two may be the same for builds that differ, as without a repository around the source; the digest
 // is not.
-func Build() string {
+func BuildID() string {
 	recorded := []string{"version " + version.String()}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -29,11 +29,11 @@ func Build() string {
 			}
 		}
 	}
-	return strings.Join(append(recorded, "source "+digest(sources)), " ")
+	return strings.Join(append(recorded, "source "+shortDigest(sources)), " ")
 }
 
-// digest is short: it tells builds apart that nobody tries to confuse.
-func digest(files fs.FS) string {
+// shortDigest is short: it tells builds apart that nobody tries to confuse.
+func shortDigest(files fs.FS) string {
 	sum := sha256.New()
 	// What was embedded can be read.
 	_ = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, _ error) error {

@@ -31,7 +31,7 @@ type Rendered struct {
 	// Failed is what Helm says.
 	Failed string
 	// Impure is a call of a function whose result changes from run to run.
-	Impure *Call
+	Impure *FunctionCall
 	// Unstable is a template that gave another result when it was rendered again.
 	Unstable string
 }
@@ -42,8 +42,8 @@ type Document struct {
 	Name, Text string
 }
 
-// Call is where a function is called.
-type Call struct{ Where, Function string }
+// FunctionCall is where a function is called.
+type FunctionCall struct{ Where, Function string }
 
 // Renderer renders charts, each on its own, and returns as many results.
 type Renderer interface {

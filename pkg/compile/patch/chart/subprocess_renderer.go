@@ -24,17 +24,17 @@ func (a SubprocessRenderer) Render(charts []Chart) []Rendered {
 	results := make([]Rendered, len(charts))
 	for i := range charts {
 		var rendered Rendered
-		if err := worker.Do(func(line subprocess.Line) error { return line.Ask(charts[i], &rendered) }); err != nil {
-			rendered = Rendered{Failed: a.failure(err)}
+		if err := worker.Do(func(line subprocess.JSONPipe) error { return line.Ask(charts[i], &rendered) }); err != nil {
+			rendered = Rendered{Failed: a.failureText(err)}
 		}
 		results[i] = rendered
 	}
 	return results
 }
 
-// failure says why a chart was not rendered.
-func (a SubprocessRenderer) failure(err error) string {
-	if ended := (*subprocess.Ended)(nil); errors.As(err, &ended) {
+// failureText says why a chart was not rendered.
+func (a SubprocessRenderer) failureText(err error) string {
+	if ended := (*subprocess.EndedError)(nil); errors.As(err, &ended) {
 		return fmt.Sprintf("the rendering was ended: %s (it may take %s)", ended.Reason, a.Limits)
 	}
 	return err.Error()

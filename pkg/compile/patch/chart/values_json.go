@@ -13,20 +13,20 @@ import (
 type Values map[string]any
 
 // MarshalJSON implements json.Marshaler.
-func (v Values) MarshalJSON() ([]byte, error) { return json.Marshal(marked(map[string]any(v))) }
+func (v Values) MarshalJSON() ([]byte, error) { return json.Marshal(markNumbers(map[string]any(v))) }
 
-func marked(value any) any {
+func markNumbers(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		result := make(map[string]any, len(value))
 		for key, child := range value {
-			result[key] = marked(child)
+			result[key] = markNumbers(child)
 		}
 		return result
 	case []any:
 		result := make([]any, len(value))
 		for i, child := range value {
-			result[i] = marked(child)
+			result[i] = markNumbers(child)
 		}
 		return result
 	case float64:
@@ -44,13 +44,13 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("read values: %w", err)
 	}
 	*v = content
-	return unmark(content)
+	return unmarkMap(content)
 }
 
-// unmark gives the numbers in a map their kind.
-func unmark(content map[string]any) error {
+// unmarkMap gives the numbers in a map their kind.
+func unmarkMap(content map[string]any) error {
 	for key, child := range content {
-		value, err := unmarked(child)
+		value, err := unmarkNumbers(child)
 		if err != nil {
 			return err
 		}
@@ -59,14 +59,14 @@ func unmark(content map[string]any) error {
 	return nil
 }
 
-func unmarked(value any) (any, error) {
+func unmarkNumbers(value any) (any, error) {
 	switch value := value.(type) {
 	case map[string]any:
-		return value, unmark(value)
+		return value, unmarkMap(value)
 	case []any:
 		for i, child := range value {
 			var err error
-			if value[i], err = unmarked(child); err != nil {
+			if value[i], err = unmarkNumbers(child); err != nil {
 				return nil, err
 			}
 		}

@@ -18,21 +18,21 @@ import (
 
 // applyToSpec returns what the step makes of a spec, or false where kustomize must say it.
 func (s *step) applyToSpec(spec *object.Object) (object.Node, bool) {
-	if s.field != "patches" || s.function != nil || spec.ID.Group != specGroup || !plainSpec(&spec.Root) {
+	if s.field != "patches" || s.function != nil || spec.ID.Group != specGroup || !isPlainSpec(&spec.Root) {
 		return object.Node{}, false
 	}
 	switch s.patch.Kind {
 	case object.MapNode:
-		return s.merged(&spec.Root)
+		return s.mergedSpec(&spec.Root)
 	case object.ListNode:
-		return s.operated(&spec.Root)
+		return s.specAfterOperations(&spec.Root)
 	}
 	return object.Node{}, false
 }
 
-// merged is a spec after a strategic merge.
-func (s *step) merged(spec *object.Node) (object.Node, bool) {
-	if !plainSpec(&s.patch) || len(s.patch.Get("metadata").Children) > 1 { // kustomize writes labels of a patch anew
+// mergedSpec is a spec after a strategic merge.
+func (s *step) mergedSpec(spec *object.Node) (object.Node, bool) {
+	if !isPlainSpec(&s.patch) || len(s.patch.Get("metadata").Children) > 1 { // kustomize writes labels of a patch anew
 		return object.Node{}, false
 	}
 	for _, key := range []string{"apiVersion", "kind"} {
@@ -40,7 +40,7 @@ func (s *step) merged(spec *object.Node) (object.Node, bool) {
 			return object.Node{}, false
 		}
 	}
-	root, ok := merge(spec, &s.patch)
+	root, ok := mergeMap(spec, &s.patch)
 	if ok {
 		// A target may be for many, and the patch names any.
 		root.Put(object.Node{Key: "metadata", Kind: object.MapNode, Children: slices.Clone(root.Get("metadata").Children)})
@@ -49,8 +49,8 @@ func (s *step) merged(spec *object.Node) (object.Node, bool) {
 	return root, ok
 }
 
-// merge puts a patch over a map. What the patch does not have is shared with the old value.
-func merge(old, patch *object.Node) (object.Node, bool) {
+// mergeMap puts a patch over a map. What the patch does not have is shared with the old value.
+func mergeMap(old, patch *object.Node) (object.Node, bool) {
 	fresh := *old
 	fresh.Children = slices.Clone(old.Children)
 	for i := range patch.Children {
@@ -62,7 +62,7 @@ func merge(old, patch *object.Node) (object.Node, bool) {
 			return object.Node{}, false
 		case over.Kind == object.MapNode:
 			var ok bool
-			if over, ok = merge(before, &over); !ok {
+			if over, ok = mergeMap(before, &over); !ok {
 				return object.Node{}, false
 			}
 		}
@@ -84,9 +84,9 @@ func withoutOrigins(over, before *object.Node) object.Node {
 	return fresh
 }
 
-// operated is a spec after a JSON patch, by the library that kustomize takes for it.
-func (s *step) operated(spec *object.Node) (object.Node, bool) {
-	if !plain(&s.patch) {
+// specAfterOperations is a spec after a JSON patch, by the library that kustomize takes for it.
+func (s *step) specAfterOperations(spec *object.Node) (object.Node, bool) {
+	if !isPlainValue(&s.patch) {
 		return object.Node{}, false
 	}
 	for i := range s.patch.Children {
@@ -97,35 +97,35 @@ func (s *step) operated(spec *object.Node) (object.Node, bool) {
 			}
 		}
 	}
-	operations, err := jsonpatch.DecodePatch(encode(&s.patch))
+	operations, err := jsonpatch.DecodePatch(encodeJSON(&s.patch))
 	if err != nil {
 		return object.Node{}, false
 	}
-	data, err := operations.Apply(encode(spec))
+	data, err := operations.Apply(encodeJSON(spec))
 	if err != nil {
 		return object.Node{}, false
 	}
 	root, err := fromJSON(data)
-	return root, err == nil && plain(&root)
+	return root, err == nil && isPlainValue(&root)
 }
 
-// plainSpec reports whether a spec, or a patch of one, has nothing about which kustomize has rules of its own: marks of its own in
+// isPlainSpec reports whether a spec, or a patch of one, has nothing about which kustomize has rules of its own: marks of its own in
 // annotations, other metadata, or values that are not plain.
-func plainSpec(root *object.Node) bool {
+func isPlainSpec(root *object.Node) bool {
 	metadata := root.Get("metadata")
-	if !plain(root) || root.StringAt("apiVersion") == "" || root.StringAt("kind") == "" || metadata.StringAt("name") == "" {
+	if !isPlainValue(root) || root.StringAt("apiVersion") == "" || root.StringAt("kind") == "" || metadata.StringAt("name") == "" {
 		return false
 	}
 	for i := range metadata.Children {
 		field := &metadata.Children[i]
-		if field.Key != "name" && (field.Key != "labels" || field.Kind != object.MapNode || !texts(field)) {
+		if field.Key != "name" && (field.Key != "labels" || field.Kind != object.MapNode || !hasOnlyTexts(field)) {
 			return false
 		}
 	}
 	return true
 }
 
-func texts(n *object.Node) bool {
+func hasOnlyTexts(n *object.Node) bool {
 	for i := range n.Children {
 		if n.Children[i].Kind != object.TextNode {
 			return false
@@ -134,11 +134,11 @@ func texts(n *object.Node) bool {
 	return len(n.Children) > 0
 }
 
-// plain reports whether a value is the same to everybody who reads YAML and JSON, and no directive, which begins with a dollar.
-func plain(n *object.Node) bool {
+// isPlainValue reports whether a value is the same to everybody who reads YAML and JSON, and no directive, which begins with a dollar.
+func isPlainValue(n *object.Node) bool {
 	switch n.Kind {
 	case object.TextNode:
-		return plainText(n.Text)
+		return isPlainText(n.Text)
 	case object.NumberNode:
 		number, err := strconv.ParseInt(n.Text, 10, 64)
 		return err == nil && strconv.FormatInt(number, 10) == n.Text
@@ -147,7 +147,7 @@ func plain(n *object.Node) bool {
 	case object.MapNode, object.ListNode:
 		for i := range n.Children {
 			child := &n.Children[i]
-			if !plainKey(child.Key) || !plain(child) || child.Get("apiVersion") != nil {
+			if !isPlainKey(child.Key) || !isPlainValue(child) || child.Get("apiVersion") != nil {
 				return false
 			}
 		}
@@ -156,12 +156,12 @@ func plain(n *object.Node) bool {
 	return false
 }
 
-func plainKey(key string) bool {
+func isPlainKey(key string) bool {
 	const longest = 200 // YAML's limit is 1024
-	return len(key) < longest && !strings.HasPrefix(key, "$") && key != "<<" && plainText(key)
+	return len(key) < longest && !strings.HasPrefix(key, "$") && key != "<<" && isPlainText(key)
 }
 
-func plainText(text string) bool {
+func isPlainText(text string) bool {
 	for _, r := range text {
 		if r == unicode.ReplacementChar || !unicode.IsPrint(r) && r != '\n' {
 			return false

@@ -52,7 +52,7 @@ func steps(t testing.TB, patch string, target bool) []step {
 
 func spec(t testing.TB, text string) object.Object {
 	t.Helper()
-	trees, _, err := documents(source.NewFile("tenants/vision.yaml", []byte(text)), source.NewFile("tenants/vision.yaml", []byte(text)))
+	trees, _, err := parseDocuments(source.NewFile("tenants/vision.yaml", []byte(text)), source.NewFile("tenants/vision.yaml", []byte(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +70,9 @@ func compare(t *testing.T, s *step, text string) bool {
 	if !ok {
 		return false
 	}
-	output, err := s.kustomize([]object.Object{oracle})
+	output, err := s.runKustomize([]object.Object{oracle})
 	if err != nil {
-		t.Errorf("kustomize refuses what was done: %v\n%s", err, encode(&s.patch))
+		t.Errorf("kustomize refuses what was done: %v\n%s", err, encodeJSON(&s.patch))
 		return true
 	}
 	want, found := output[oracle.ID]
@@ -81,11 +81,11 @@ func compare(t *testing.T, s *step, text string) bool {
 		return true
 	}
 	if diff := cmp.Diff(want.Value(), root.Value()); diff != "" {
-		t.Errorf("patch %s (-kustomize +direct):\n%s", encode(&s.patch), diff)
+		t.Errorf("patch %s (-kustomize +direct):\n%s", encodeJSON(&s.patch), diff)
 	}
-	changed, wanted := s.carry(&direct, root), s.carry(&oracle, want)
+	changed, wanted := s.setContent(&direct, root), s.setContent(&oracle, want)
 	if diff := cmp.Diff(listed(&oracle), listed(&direct)); diff != "" || changed != wanted || direct.Patched != oracle.Patched {
-		t.Errorf("patch %s: changed %v %v, %v %v, origins (-kustomize +direct):\n%s", encode(&s.patch), wanted, changed, oracle.Patched, direct.Patched, diff)
+		t.Errorf("patch %s: changed %v %v, %v %v, origins (-kustomize +direct):\n%s", encodeJSON(&s.patch), wanted, changed, oracle.Patched, direct.Patched, diff)
 	}
 	return true
 }
@@ -265,9 +265,9 @@ func TestRandomAsKustomize(t *testing.T) {
 			patch = r.operations(&tree.Root)
 		}
 		root := object.FromValue("", patch, nil)
-		for j := range steps(t, string(encode(&root)), true) {
+		for j := range steps(t, string(encodeJSON(&root)), true) {
 			tried++
-			if compare(t, &steps(t, string(encode(&root)), true)[j], specText) {
+			if compare(t, &steps(t, string(encodeJSON(&root)), true)[j], specText) {
 				direct[i%2]++
 			}
 		}

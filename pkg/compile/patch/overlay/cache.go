@@ -13,11 +13,11 @@ import (
 // them than may be kept. The zero Cache is empty and ready. It is safe for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
-	specs map[pair]*cachedSpec
+	specs map[cacheKey]*cachedSpec
 }
 
-// pair is an overlay, by the hash of its content, and a document.
-type pair struct {
+// cacheKey is an overlay, by the hash of its content, and a document.
+type cacheKey struct {
 	overlay  string
 	document *decode.Document
 }
@@ -30,12 +30,12 @@ type cachedSpec struct {
 	clean    bool
 }
 
-func (k *Cache) entry(o *Overlay, document *decode.Document) *cachedSpec {
+func (k *Cache) cachedSpecOf(o *Overlay, document *decode.Document) *cachedSpec {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	key := pair{overlay: o.content, document: document}
+	key := cacheKey{overlay: o.content, document: document}
 	if k.specs == nil {
-		k.specs = map[pair]*cachedSpec{}
+		k.specs = map[cacheKey]*cachedSpec{}
 	}
 	if k.specs[key] == nil {
 		k.specs[key] = &cachedSpec{}
@@ -43,24 +43,24 @@ func (k *Cache) entry(o *Overlay, document *decode.Document) *cachedSpec {
 	return k.specs[key]
 }
 
-// spec returns what an overlay makes of a document.
-func (k *Cache) spec(o *Overlay, document *decode.Document, last *reading, effects Effects, list *diag.List) *decode.Document {
-	if k == nil || o.Computes() {
-		return o.spec(document, last, effects, list)
+// patchedSpec returns what an overlay makes of a document.
+func (k *Cache) patchedSpec(o *Overlay, document *decode.Document, last *lastFile, effects Effects, list *diag.List) *decode.Document {
+	if k == nil || o.HasPrograms() {
+		return o.patchSpec(document, last, effects, list)
 	}
-	done := k.entry(o, document)
+	done := k.cachedSpecOf(o, document)
 	var made *decode.Document
 	done.Do(func() {
 		found := &diag.List{}
 		done.effects = make(Effects, len(o.specs))
-		made = o.spec(document, last, done.effects, found)
+		made = o.patchSpec(document, last, done.effects, found)
 		done.document, done.clean = weak.Make(made), found.Len() == 0
 	})
 	if made == nil {
 		made = done.document.Value()
 	}
 	if made == nil || !done.clean {
-		return o.spec(document, last, effects, list)
+		return o.patchSpec(document, last, effects, list)
 	}
 	effects.Join(done.effects)
 	return made

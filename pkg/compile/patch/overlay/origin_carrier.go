@@ -18,14 +18,14 @@ type originCarrier struct {
 	cut source.Span
 }
 
-// segment is a part of a path: a key, or an item of a list by its name or text and by its index.
-type segment struct {
+// pathSegment is a part of a path: a key, or an item of a list by its name or text and by its index.
+type pathSegment struct {
 	name  string
 	index int
 }
 
-// carry walks two values at one path, of which the old one has an origin.
-func (c *originCarrier) carry(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
+// carryOrigins walks two values at one path, of which the old one has an origin.
+func (c *originCarrier) carryOrigins(old *object.Node, from *origin.Origin, fresh *object.Node, path []pathSegment) {
 	if old.From != nil {
 		from = old.From
 	}
@@ -33,20 +33,20 @@ func (c *originCarrier) carry(old *object.Node, from *origin.Origin, fresh *obje
 	switch {
 	case sameInMemory(old.Children, fresh.Children) && old.Kind == fresh.Kind && old.Text == fresh.Text:
 	case old.Kind != fresh.Kind || old.Text != fresh.Text:
-		c.added(fresh, path)
-		over := fresh.From.Over(written(old), from)
+		c.markAdded(fresh, path)
+		over := fresh.From.Overriding(valueInOneLine(old), from)
 		fresh.From = &over
 	case fresh.Kind == object.MapNode:
-		c.entries(old, from, fresh, path)
+		c.carryEntries(old, from, fresh, path)
 	case fresh.Kind == object.ListNode:
-		c.items(old, from, fresh, path)
+		c.carryItems(old, from, fresh, path)
 	}
 }
 
-func (c *originCarrier) entries(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
+func (c *originCarrier) carryEntries(old *object.Node, from *origin.Origin, fresh *object.Node, path []pathSegment) {
 	for i := range old.Children {
 		if key := old.Children[i].Key; fresh.Get(key) == nil {
-			c.noteRemoved(append(slices.Clone(path), segment{name: key, index: -1}))
+			c.noteRemoved(append(slices.Clone(path), pathSegment{name: key, index: -1}))
 		}
 	}
 	for i := range fresh.Children {
@@ -56,12 +56,12 @@ func (c *originCarrier) entries(old *object.Node, from *origin.Origin, fresh *ob
 			child.From = before.From
 			continue
 		}
-		below := append(slices.Clone(path), segment{name: child.Key, index: -1})
+		below := append(slices.Clone(path), pathSegment{name: child.Key, index: -1})
 		if before != nil {
-			c.carry(before, from, child, below)
+			c.carryOrigins(before, from, child, below)
 			continue
 		}
-		c.added(child, below)
+		c.markAdded(child, below)
 	}
 }
 
@@ -71,39 +71,39 @@ func sameInMemory(a, b []object.Node) bool {
 }
 
 // noteRemoved notes that something at a path was taken away.
-func (c *originCarrier) noteRemoved(path []segment) {
+func (c *originCarrier) noteRemoved(path []pathSegment) {
 	c.changed = true
 	if c.cut.IsZero() {
-		c.cut = c.step.place(path)
+		c.cut = c.step.placeOf(path)
 	}
 }
 
-// items pairs the items of two lists: by name, text or else index.
-func (c *originCarrier) items(old *object.Node, from *origin.Origin, fresh *object.Node, path []segment) {
+// carryItems pairs the items of two lists: by name, text or else index.
+func (c *originCarrier) carryItems(old *object.Node, from *origin.Origin, fresh *object.Node, path []pathSegment) {
 	used := make([]bool, len(old.Children))
 	for i := range fresh.Children {
 		child := &fresh.Children[i]
-		below := append(slices.Clone(path), segment{name: fresh.Segment(i), index: i})
+		below := append(slices.Clone(path), pathSegment{name: fresh.Segment(i), index: i})
 		if child.Kind == object.TextNode {
 			below[len(path)].name = child.Text
 		}
-		j := partner(old, fresh, i, used)
+		j := matchingItem(old, fresh, i, used)
 		if j < 0 {
-			c.added(child, below)
+			c.markAdded(child, below)
 			continue
 		}
 		used[j] = true
 		c.changed = c.changed || i != j
-		c.carry(&old.Children[j], from, child, below)
+		c.carryOrigins(&old.Children[j], from, child, below)
 	}
 	for j, kept := range used {
 		if !kept {
-			c.noteRemoved(append(slices.Clone(path), segment{name: old.Segment(j), index: j}))
+			c.noteRemoved(append(slices.Clone(path), pathSegment{name: old.Segment(j), index: j}))
 		}
 	}
 }
 
-func partner(old, fresh *object.Node, i int, used []bool) int {
+func matchingItem(old, fresh *object.Node, i int, used []bool) int {
 	child := &fresh.Children[i]
 	named := child.Get("name") != nil
 	for j := range old.Children {
@@ -119,21 +119,21 @@ func partner(old, fresh *object.Node, i int, used []bool) int {
 	return -1
 }
 
-// added gives a value that was not there the place of the patch.
-func (c *originCarrier) added(fresh *object.Node, path []segment) {
+// markAdded gives a value that was not there the place of the patch.
+func (c *originCarrier) markAdded(fresh *object.Node, path []pathSegment) {
 	c.changed = true
-	fresh.From = &origin.Origin{Kind: origin.Patched, At: c.step.place(path), Why: c.step.what}
+	fresh.From = &origin.Origin{Kind: origin.Patched, At: c.step.placeOf(path), Why: c.step.what}
 	for i := range fresh.Children {
 		index := -1
 		if fresh.Kind == object.ListNode {
 			index = i
 		}
-		c.added(&fresh.Children[i], append(slices.Clone(path), segment{name: fresh.Segment(i), index: index}))
+		c.markAdded(&fresh.Children[i], append(slices.Clone(path), pathSegment{name: fresh.Segment(i), index: index}))
 	}
 }
 
-// written is a value in one line.
-func written(n *object.Node) string {
+// valueInOneLine is a value in one line.
+func valueInOneLine(n *object.Node) string {
 	switch n.Kind {
 	case object.MapNode:
 		return "a mapping of " + strconv.Itoa(len(n.Children))
@@ -145,21 +145,21 @@ func written(n *object.Node) string {
 	return n.Text
 }
 
-// place is where the patch writes a value, or as near as can be told.
-func (s *step) place(path []segment) source.Span {
+// placeOf is where the patch writes a value, or as near as can be told.
+func (s *step) placeOf(path []pathSegment) source.Span {
 	switch {
 	case s.function != nil:
-		return s.function.place(path)
+		return s.function.placeOf(path)
 	case s.patch.Kind == object.MapNode:
-		return deepest(&s.patch, path, s.at)
+		return deepestPlace(&s.patch, path, s.at)
 	case s.patch.Kind == object.ListNode:
-		return s.operation(path)
+		return s.operationPlace(path)
 	}
 	return s.at
 }
 
-// deepest follows a path into a value of the patch.
-func deepest(n *object.Node, path []segment, at source.Span) source.Span {
+// deepestPlace follows a path into a value of the patch.
+func deepestPlace(n *object.Node, path []pathSegment, at source.Span) source.Span {
 	if n.From != nil {
 		at = n.From.At
 	}
@@ -170,14 +170,14 @@ func deepest(n *object.Node, path []segment, at source.Span) source.Span {
 		child := &n.Children[i]
 		matches := n.Segment(i) == path[0].name || child.Kind == object.TextNode && n.Kind == object.ListNode && child.Text == path[0].name
 		if matches {
-			return deepest(child, path[1:], at)
+			return deepestPlace(child, path[1:], at)
 		}
 	}
 	return at
 }
 
-// operation returns the place in the operation of a JSON patch whose path is the longest that leads to a value.
-func (s *step) operation(path []segment) source.Span {
+// operationPlace returns the place in the operation of a JSON patch whose path is the longest that leads to a value.
+func (s *step) operationPlace(path []pathSegment) source.Span {
 	at, longest := s.at, -1
 	for i := range s.patch.Children {
 		operation := &s.patch.Children[i]
@@ -185,10 +185,10 @@ func (s *step) operation(path []segment) source.Span {
 		if pointer == nil {
 			continue
 		}
-		if n := leads(pointer.Text, path); n > longest {
+		if n := pointerDepth(pointer.Text, path); n > longest {
 			at, longest = pointer.From.At, n
 			if value := operation.Get("value"); value != nil {
-				at = deepest(value, path[n:], at)
+				at = deepestPlace(value, path[n:], at)
 			}
 		}
 	}
@@ -197,8 +197,8 @@ func (s *step) operation(path []segment) source.Span {
 
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
-// leads returns how many segments of a path a JSON pointer has, or -1 if it leads elsewhere.
-func leads(pointer string, path []segment) int {
+// pointerDepth returns how many segments of a path a JSON pointer has, or -1 if it leads elsewhere.
+func pointerDepth(pointer string, path []pathSegment) int {
 	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	if len(tokens) > len(path) {
 		return -1

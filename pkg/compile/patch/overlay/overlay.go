@@ -8,7 +8,7 @@
 // origins, except for values that the step changed: these come from the patch, and remember what they overrode.
 //
 // It is stricter than kustomize, which skips in silence: a step that is for no object of the whole cluster is an error, one that
-// changes nothing a warning (Judge). Whatever would rename objects is refused, because others refer to them by name.
+// changes nothing a warning (ReportIneffective). Whatever would rename objects is refused, because others refer to them by name.
 //
 // Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded (specs.go); what is plain
 // in them takes no build of kustomize (apply_to_spec.go).
@@ -38,7 +38,7 @@ type Overlay struct {
 	// content is a hash of all that was read: two overlays that have the same one are the same, but for programs, which read more.
 	content string
 	// functions calls those of steps, nil where there are none.
-	functions jsonnet.Functions
+	functions jsonnet.FunctionCaller
 	// one step at a time: kustomize has global state, and programs share a process.
 	one sync.Mutex
 }
@@ -56,12 +56,12 @@ func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.Lis
 	if _, err := fs.Stat(root, name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	r := reader{root: root, folder: folder, list: list, overlay: &Overlay{}, content: sha256.New()}
+	r := overlayReader{root: root, folder: folder, list: list, overlay: &Overlay{}, content: sha256.New()}
 	if evaluator != nil {
 		r.functions = evaluator.Open(root)
 	}
 	before := list.Len()
-	r.read(name)
+	r.readKustomization(name)
 	if list.Len() > before {
 		return nil
 	}
@@ -69,8 +69,8 @@ func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.Lis
 	return r.overlay
 }
 
-// Computes says that a patch is a program, which may read more than the files that the kustomization names.
-func (o *Overlay) Computes() bool { return o != nil && o.functions != nil }
+// HasPrograms says that a patch is a program, which may read more than the files that the kustomization names.
+func (o *Overlay) HasPrograms() bool { return o != nil && o.functions != nil }
 
 // End gives back what the overlay needs while it is applied: a process, where a patch is a program.
 func (o *Overlay) End() {
@@ -146,12 +146,12 @@ func (o *Overlay) Apply(objects []object.Object, list *diag.List) ([]object.Obje
 	return objects, effects
 }
 
-// Judge reports the steps that were for nothing or changed nothing in the whole cluster.
-func (o *Overlay) Judge(effects Effects, list *diag.List) {
+// ReportIneffective reports the steps that were for nothing or changed nothing in the whole cluster.
+func (o *Overlay) ReportIneffective(effects Effects, list *diag.List) {
 	if o == nil {
 		return
 	}
 	for i, effect := range (make(Effects, len(o.steps))).Join(effects) {
-		o.steps[i].judge(effect, "object of the cluster", "compare it with what `runtime-compiler build` writes for the cluster, or remove it", list)
+		o.steps[i].reportIneffective(effect, "object of the cluster", "compare it with what `runtime-compiler build` writes for the cluster, or remove it", list)
 	}
 }

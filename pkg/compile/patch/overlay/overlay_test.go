@@ -29,7 +29,7 @@ func folder(kustomization string, others map[string]string) fstest.MapFS {
 func read(t testing.TB, files fstest.MapFS) *overlay.Overlay {
 	t.Helper()
 	list := &diag.List{}
-	o := overlay.Read(files, "overlays/a", jsonnet.Here{}, list)
+	o := overlay.Read(files, "overlays/a", jsonnet.InProcessEvaluator{}, list)
 	for _, d := range list.Sorted() {
 		t.Errorf("%s: %s", d.Span, d.Message)
 	}
@@ -163,7 +163,7 @@ func TestApply(t *testing.T) {
 			list := &diag.List{}
 			o := read(t, folder(c.kustomization, c.others))
 			objects, effects := o.Apply([]object.Object{deployment("a"), deployment("b")}, list)
-			o.Judge(effects, list)
+			o.ReportIneffective(effects, list)
 			for _, d := range list.Sorted() {
 				t.Errorf("%s: %s", d.Span, d.Message)
 			}
@@ -194,11 +194,11 @@ func TestEffects(t *testing.T) {
 		effects = effects.Join(own)
 	}
 	list := &diag.List{}
-	o.Judge(effects, list)
+	o.ReportIneffective(effects, list)
 	if list.Len() > 0 {
 		t.Errorf("a patch that changed something is complained about: %s", list.Sorted()[0].Message)
 	}
-	o.Judge(nil, list)
+	o.ReportIneffective(nil, list)
 	if got := list.Sorted(); len(got) != 1 || got[0].Code != diag.PatchMatchesNothing {
 		t.Errorf("a patch without effect is not reported: %v", got)
 	}
@@ -210,7 +210,7 @@ func TestNil(t *testing.T) {
 	if objects, _ := o.Apply([]object.Object{deployment("a")}, &diag.List{}); o != nil || len(objects) != 1 || len(o.Resources()) != 0 || o.PatchesSpecs() {
 		t.Error("an overlay that does not exist has an effect")
 	}
-	o.Judge(nil, &diag.List{})
+	o.ReportIneffective(nil, &diag.List{})
 }
 
 func FuzzRead(f *testing.F) {
@@ -226,7 +226,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("an overlay was made: %v; findings: %d", o != nil, list.Len())
 		}
 		objects, effects := o.Apply([]object.Object{deployment("a")}, list)
-		o.Judge(effects, list)
+		o.ReportIneffective(effects, list)
 		for _, changed := range objects {
 			changed.Leaves(func(path []string, _ *object.Node, from *origin.Origin) {
 				if !from.Known() {

@@ -10,29 +10,29 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// replacement copies a value of one object to others. Objects are compiled in parts that do not see each other, so that the source
+// readReplacementEntry copies a value of one object to others. Objects are compiled in parts that do not see each other, so that the source
 // must be one of the overlay's own resources, or a `sourceValue`.
-func (r *reader) replacement(entry *object.Node) {
+func (r *overlayReader) readReplacementEntry(entry *object.Node) {
 	if named := entry.Get("path"); named != nil {
-		if name := r.local(named); name != "" {
-			if file := r.load(name, named.From.At); file != nil {
-				r.replacements(r.documents(file, file))
+		if name := r.localPath(named); name != "" {
+			if file := r.loadFile(name, named.From.At); file != nil {
+				r.readReplacements(r.readDocuments(file, file))
 			}
 		}
 		return
 	}
-	r.replacements([]object.Node{*entry})
+	r.readReplacements([]object.Node{*entry})
 }
 
-func (r *reader) replacements(entries []object.Node) {
+func (r *overlayReader) readReplacements(entries []object.Node) {
 	for i := range entries {
 		entry := &entries[i]
 		if entry.Kind == object.ListNode {
-			r.replacements(entry.Children)
+			r.readReplacements(entry.Children)
 			continue
 		}
 		var wanted types.Replacement
-		if err := yaml.UnmarshalStrict(encode(entry), &wanted); err != nil {
+		if err := yaml.UnmarshalStrict(encodeJSON(entry), &wanted); err != nil {
 			r.list.Errorf(diag.PatchFile, entry.From.At, "the replacement cannot be read: %s", strings.Join(strings.Fields(err.Error()), " "))
 			continue
 		}
@@ -41,7 +41,7 @@ func (r *reader) replacements(entries []object.Node) {
 }
 
 // addReplacement adds a step that copies from the source to the targets of a replacement.
-func (r *reader) addReplacement(entry *object.Node, wanted *types.Replacement) {
+func (r *overlayReader) addReplacement(entry *object.Node, wanted *types.Replacement) {
 	s := step{what: "the replacement", at: entry.From.At, target: placeOf(entry, "targets"), field: "replacements", entry: []any{entry.Value()}}
 	if wanted.Source != nil {
 		id := object.ID{Group: wanted.Source.Group, Kind: wanted.Source.Kind, Namespace: wanted.Source.Namespace, Name: wanted.Source.Name}
@@ -84,13 +84,13 @@ func matchesID(wanted, id object.ID) bool {
 
 // targetSelector picks what a replacement changes.
 type targetSelector struct {
-	selector
-	reject []selector
+	objectSelector
+	reject []objectSelector
 }
 
 func newTargetSelector(t *types.TargetSelector) (result targetSelector, err error) {
 	if t.Select != nil {
-		if result.selector, err = newSelector(t.Select); err != nil {
+		if result.objectSelector, err = newSelector(t.Select); err != nil {
 			return result, err
 		}
 	}
@@ -110,5 +110,5 @@ func (t *targetSelector) matches(o *object.Object) bool {
 			return false
 		}
 	}
-	return t.selector.matches(o)
+	return t.objectSelector.matches(o)
 }

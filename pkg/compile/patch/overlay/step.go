@@ -30,12 +30,12 @@ type step struct {
 	// patch is the patch with its places, nothing for other steps.
 	patch object.Node
 	// function is the patch that is a program, else nil.
-	function *function
+	function *functionPatch
 	// sources are objects that kustomize must see and that do not change.
 	sources []object.Object
 }
 
-func (s *step) judge(effect Effect, things, help string, list *diag.List) {
+func (s *step) reportIneffective(effect Effect, things, help string, list *diag.List) {
 	switch {
 	case !effect.Matched && s.lacksGroup:
 		list.Errorf(diag.PatchMatchesNothing, s.target, "%s is for no %s", s.what, things).
@@ -60,7 +60,7 @@ func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (re
 			return objects, failed
 		}
 	}
-	output, ok := s.output(input, list)
+	output, ok := s.outputOf(input, list)
 	if !ok {
 		return objects, failed
 	}
@@ -69,11 +69,11 @@ func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (re
 		o := &objects[i]
 		root, found := output[o.ID]
 		if !found {
-			done.Removed = done.Removed.Join(object.Removals{o.ID: s.removal()})
+			done.Removed = done.Removed.Join(object.Removals{o.ID: s.removalPlace()})
 			continue
 		}
 		delete(output, o.ID)
-		done.Changed = s.carry(o, root) || done.Changed
+		done.Changed = s.setContent(o, root) || done.Changed
 	}
 	for _, source := range s.sources {
 		delete(output, source.ID)
@@ -90,27 +90,27 @@ func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (re
 	return objects, done
 }
 
-// output is what the step makes of objects, by their identities.
-func (s *step) output(input []object.Object, list *diag.List) (map[object.ID]object.Node, bool) {
+// outputOf is what the step makes of objects, by their identities.
+func (s *step) outputOf(input []object.Object, list *diag.List) (map[object.ID]object.Node, bool) {
 	if s.function != nil {
-		return s.function.apply(input, list)
+		return s.function.callWithEach(input, list)
 	}
 	if len(input) == 1 {
 		if root, ok := s.applyToSpec(&input[0]); ok {
 			return map[object.ID]object.Node{root.ID(): root}, true
 		}
 	}
-	output, err := s.kustomize(input)
+	output, err := s.runKustomize(input)
 	if err != nil {
-		s.fail(err, list)
+		s.reportError(err, list)
 	}
 	return output, err == nil
 }
 
-// carry gives an object its new content, and reports whether that differs.
-func (s *step) carry(o *object.Object, root object.Node) bool {
+// setContent gives an object its new content, and reports whether that differs.
+func (s *step) setContent(o *object.Object, root object.Node) bool {
 	c := originCarrier{step: s}
-	c.carry(&o.Root, o.Rule, &root, nil)
+	c.carryOrigins(&o.Root, o.Rule, &root, nil)
 	o.Root = root
 	o.Patched.Changed = o.Patched.Changed || c.changed
 	if o.Patched.Cut.IsZero() {
@@ -119,16 +119,16 @@ func (s *step) carry(o *object.Object, root object.Node) bool {
 	return c.changed
 }
 
-// removal is the place where the patch says that an object goes.
-func (s *step) removal() source.Span {
+// removalPlace is the place where the patch says that an object goes.
+func (s *step) removalPlace() source.Span {
 	if mark := s.patch.Get("$patch"); mark != nil && mark.From != nil {
 		return mark.From.At
 	}
 	return s.at
 }
 
-// kustomize runs the step in memory.
-func (s *step) kustomize(objects []object.Object) (map[object.ID]object.Node, error) {
+// runKustomize runs the step in memory.
+func (s *step) runKustomize(objects []object.Object) (map[object.ID]object.Node, error) {
 	const folder, file = "/overlay", "objects.yaml"
 	var text strings.Builder
 	for i := range objects {
@@ -152,10 +152,10 @@ func (s *step) kustomize(objects []object.Object) (map[object.ID]object.Node, er
 	if err != nil {
 		return nil, err
 	}
-	return nodes(result)
+	return nodesByID(result)
 }
 
-func nodes(result resmap.ResMap) (map[object.ID]object.Node, error) {
+func nodesByID(result resmap.ResMap) (map[object.ID]object.Node, error) {
 	found := map[object.ID]object.Node{}
 	for _, resource := range result.Resources() {
 		data, err := resource.MarshalJSON()
@@ -181,8 +181,8 @@ func fromJSON(data []byte) (object.Node, error) {
 	return object.FromValue("", value, nil), nil
 }
 
-// fail reports an error of kustomize in one line, at the operation that it names where it names one.
-func (s *step) fail(err error, list *diag.List) {
+// reportError reports an error of kustomize in one line, at the operation that it names where it names one.
+func (s *step) reportError(err error, list *diag.List) {
 	message := strings.Join(strings.Fields(err.Error()), " ")
 	if i := strings.Index(message, "trouble configuring builtin"); i > 0 {
 		message = message[i:]

@@ -35,7 +35,7 @@ type Server struct {
 
 // ServerOf returns the API server of a cluster. It reports what cannot be proven there.
 func (s *Servers) ServerOf(cluster *plan.Cluster, list *diag.List) *Server {
-	minor, found := nearest(cluster.Minor, schema.Minors())
+	minor, found := nearestNumber(cluster.Minor, schema.AvailableMinors())
 	switch {
 	case !found:
 		list.Warnf(diag.SchemasMissing, source.Span{}, "this build of runtime-compiler has no schemas of Kubernetes: whether API servers accept the objects was not checked").
@@ -43,17 +43,17 @@ func (s *Servers) ServerOf(cluster *plan.Cluster, list *diag.List) *Server {
 		return nil
 	case minor != cluster.Minor:
 		list.Warnf(diag.VersionNotKnown, cluster.Version.At, "there are no schemas of Kubernetes 1.%d: the objects were checked against those of 1.%d", cluster.Minor, minor).
-			Notef("there are schemas of %s", versions(schema.Minors()))
+			Notef("there are schemas of %s", versionsText(schema.AvailableMinors()))
 	}
-	return s.version(minor)
+	return s.serverOfVersion(minor)
 }
 
-// version returns the server of a version that there are schemas of.
-func (s *Servers) version(minor int) *Server {
+// serverOfVersion returns the server of a version that there are schemas of.
+func (s *Servers) serverOfVersion(minor int) *Server {
 	if server := s.versions[minor]; server != nil {
 		return server
 	}
-	schemas, err := schema.For(minor)
+	schemas, err := schema.SchemasFor(minor)
 	if err != nil {
 		panic(fmt.Sprintf("schemas are listed and missing: %v", err))
 	}
@@ -64,8 +64,8 @@ func (s *Servers) version(minor int) *Server {
 	return s.versions[minor]
 }
 
-// nearest returns the number that is nearest to the wanted one, of two the lower.
-func nearest(wanted int, of []int) (number int, found bool) {
+// nearestNumber returns the number that is nearest to the wanted one, of two the lower.
+func nearestNumber(wanted int, of []int) (number int, found bool) {
 	for _, candidate := range of {
 		if !found || distance(candidate, wanted) < distance(number, wanted) {
 			number, found = candidate, true
@@ -76,8 +76,8 @@ func nearest(wanted int, of []int) (number int, found bool) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// versions lists minor versions for people.
-func versions(minors []int) string {
+// versionsText lists minor versions for people.
+func versionsText(minors []int) string {
 	text := ""
 	for i, minor := range minors {
 		switch {
@@ -107,8 +107,8 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 				reportUnservedVersion(o, p.Message, list)
 				continue
 			}
-			from := cause(cmp.Or(p.From, o.Rule), o)
-			list.Errorf(diag.Refused, keyPlace(place(from, o), from, &p), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedy(from))
+			from := originOrPatch(cmp.Or(p.From, o.Rule), o)
+			list.Errorf(diag.Refused, keyPlace(placeOrSpec(from, o), from, &p), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedyFor(from))
 		}
 	}
 }
@@ -132,9 +132,9 @@ func reportUnservedVersion(o *object.Object, why string, list *diag.List) {
 		Helpf("correct `apiVersion` and `kind`, or remove the object")
 }
 
-// cause is the origin of a value, or a patch of the object: it may have taken something away, or changed what the value must fit. Labels
+// originOrPatch is the origin of a value, or a patch of the object: it may have taken something away, or changed what the value must fit. Labels
 // and annotations are for everybody, and fit always.
-func cause(from *origin.Origin, o *object.Object) *origin.Origin {
+func originOrPatch(from *origin.Origin, o *object.Object) *origin.Origin {
 	if from != nil && from.Kind == origin.Patched {
 		return from
 	}
@@ -145,14 +145,14 @@ func cause(from *origin.Origin, o *object.Object) *origin.Origin {
 			content = append(content, part)
 		}
 	}
-	if at := o.Patch(content...); !at.IsZero() {
+	if at := o.PatchSpan(content...); !at.IsZero() {
 		return &origin.Origin{Kind: origin.Patched, At: at}
 	}
 	return from
 }
 
-// place is where a value comes from; a constant comes from the spec that the object is made for.
-func place(from *origin.Origin, o *object.Object) source.Span {
+// placeOrSpec is where a value comes from; a constant comes from the spec that the object is made for.
+func placeOrSpec(from *origin.Origin, o *object.Object) source.Span {
 	if from == nil || from.At.IsZero() {
 		return o.Origin
 	}
@@ -166,8 +166,8 @@ func isFromOverlay(name string) bool {
 	return strings.HasPrefix(name, "overlays/") && !strings.HasPrefix(path.Base(name), "cluster.")
 }
 
-// remedy says who can put a value right.
-func remedy(from *origin.Origin) string {
+// remedyFor says who can put a value right.
+func remedyFor(from *origin.Origin) string {
 	switch {
 	case from == nil:
 		return ourMistake

@@ -65,7 +65,7 @@ func TestMutations(t *testing.T) {
 	for _, o := range compiled(t) {
 		contents = append(contents, o.Root.Value().(map[string]any))
 	}
-	cases, err := corpus.Compiled(contents)
+	cases, err := corpus.CompiledCases(contents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestCharts(t *testing.T) {
 			"agent: {image: example.org/agent:1}, components: [{chart: charts/extra, release: extra, namespace: extra}]}\n", version)
 	}
 	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: extra}\ndata: {replicas: %s}\n"
-	prooftest.Compiled(t, specs("1.36"), chart(fmt.Sprintf(config, `"1"`)))
+	prooftest.CompileSample(t, specs("1.36"), chart(fmt.Sprintf(config, `"1"`)))
 
 	root := chart(fmt.Sprintf(config, "1"))
 	root["overlays/a/cluster.yaml"] = &fstest.MapFile{Data: []byte(specs("1.36"))}

@@ -130,7 +130,7 @@ func FactsOf(objects []object.Object) Facts {
 
 func readRole(o *object.Object) *role {
 	r := &role{roleRef: roleRef{o.ID.Namespace, o.ID.Name}, labels: map[string]string{}, rules: readRules(o.Root.Get("rules")), at: o.Origin,
-		patch: o.Patch(o.Root.Get("rules"), o.Root.Get("aggregationRule"), o.Root.At("metadata", "labels"))}
+		patch: o.PatchSpan(o.Root.Get("rules"), o.Root.Get("aggregationRule"), o.Root.At("metadata", "labels"))}
 	if !r.patch.IsZero() {
 		r.at = r.patch
 	}
@@ -141,7 +141,7 @@ func readRole(o *object.Object) *role {
 	}
 	if selectors := o.Root.At("aggregationRule", "clusterRoleSelectors"); selectors != nil {
 		for i := range selectors.Children {
-			s, ok := labels.Read(&selectors.Children[i])
+			s, ok := labels.ReadSelector(&selectors.Children[i])
 			r.aggregates, r.bad = append(r.aggregates, s), r.bad || !ok
 		}
 	}
@@ -149,7 +149,7 @@ func readRole(o *object.Object) *role {
 }
 
 func readBinding(o *object.Object) *binding {
-	b := &binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.Patch(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
+	b := &binding{namespace: o.ID.Namespace, name: o.ID.Name, patch: o.PatchSpan(o.Root.Get("roleRef"), o.Root.Get("subjects")), rendered: o.Rule != nil && o.Rule.Kind == origin.Rendered}
 	if ref := o.Root.Get("roleRef"); ref != nil {
 		switch name := ref.Scalar("name"); ref.Scalar("kind") {
 		case "Role":
@@ -162,7 +162,7 @@ func readBinding(o *object.Object) *binding {
 	for i := 0; subjects != nil && i < len(subjects.Children); i++ {
 		s := &subjects.Children[i]
 		b.subjects = append(b.subjects, subjectOf(s.Scalar("kind"), s.Scalar("namespace"), s.Scalar("name")))
-		b.places = append(b.places, placeOf(o, s))
+		b.places = append(b.places, subjectPlace(o, s))
 	}
 	return b
 }
@@ -177,9 +177,9 @@ func subjectOf(kind, namespace, name string) Subject {
 	return Subject{kind, namespace, name}
 }
 
-// placeOf is where a patch changed who has which role, else where a spec names a subject, or the spec that the binding is made for.
-func placeOf(o *object.Object, subject *object.Node) source.Span {
-	if at := o.Wrote(subject, o.Root.Get("roleRef")); !at.IsZero() {
+// subjectPlace is where a patch changed who has which role, else where a spec names a subject, or the spec that the binding is made for.
+func subjectPlace(o *object.Object, subject *object.Node) source.Span {
+	if at := o.WritingPatchSpan(subject, o.Root.Get("roleRef")); !at.IsZero() {
 		return at
 	}
 	if n := subject.Get("name"); n != nil && n.From != nil && n.From.Kind != origin.Rendered && !n.From.At.IsZero() {
@@ -196,8 +196,8 @@ type Cluster struct {
 	removed  object.Removals
 }
 
-// Removed adds what patches removed: where something is missing, they are the cause.
-func (c *Cluster) Removed(objects object.Removals) { c.removed = c.removed.Join(objects) }
+// AddRemoved adds what patches removed: where something is missing, they are the cause.
+func (c *Cluster) AddRemoved(objects object.Removals) { c.removed = c.removed.Join(objects) }
 
 // Add adds the facts of a unit.
 func (c *Cluster) Add(f Facts) {
@@ -215,8 +215,8 @@ func (c *Cluster) Add(f Facts) {
 	c.accounts = append(c.accounts, f.accounts...)
 }
 
-// aggregate gives roles the rules of those that they select, and the platform's roles those that name them by label.
-func (c *Cluster) aggregate() {
+// aggregateRoles gives roles the rules of those that they select, and the platform's roles those that name them by label.
+func (c *Cluster) aggregateRoles() {
 	for _, known := range platformRoles() {
 		own := c.roles[known.roleRef]
 		if own == nil {
@@ -229,20 +229,20 @@ func (c *Cluster) aggregate() {
 		own.rules, own.aggregates = append(own.rules, known.rules...), known.aggregates
 		own.fixed = len(own.rules)
 	}
-	all := c.sorted()
+	all := c.sortedRoles()
 	for changed := true; changed; {
 		changed = false
 		for _, r := range all {
-			changed = r.takeFrom(all) || changed
+			changed = r.takeRulesFrom(all) || changed
 		}
 	}
 	for _, r := range all {
-		r.rights = rights(r.rules)
+		r.rights = rightsOfRules(r.rules)
 	}
 }
 
-// takeFrom replaces the rules of a role that aggregates, and reports whether that changed them.
-func (r *role) takeFrom(all []*role) bool {
+// takeRulesFrom replaces the rules of a role that aggregates, and reports whether that changed them.
+func (r *role) takeRulesFrom(all []*role) bool {
 	if len(r.aggregates) == 0 {
 		return false
 	}
@@ -253,7 +253,7 @@ func (r *role) takeFrom(all []*role) bool {
 			rules = append(rules, other.rules...)
 		}
 	}
-	rules = distinct(rules)
+	rules = distinctRules(rules)
 	if len(rules) == len(r.rules) {
 		return false
 	}
@@ -261,7 +261,7 @@ func (r *role) takeFrom(all []*role) bool {
 	return true
 }
 
-func distinct(rules []Rule) []Rule {
+func distinctRules(rules []Rule) []Rule {
 	var kept []Rule
 	for _, r := range rules {
 		if !slices.ContainsFunc(kept, func(k Rule) bool { return k.equal(&r) }) {
@@ -276,8 +276,8 @@ func (r *Rule) equal(other *Rule) bool {
 		slices.Equal(r.Names, other.Names) && slices.Equal(r.URLs, other.URLs)
 }
 
-// sorted returns the roles by namespace and name.
-func (c *Cluster) sorted() []*role {
+// sortedRoles returns the roles by namespace and name.
+func (c *Cluster) sortedRoles() []*role {
 	list := make([]*role, 0, len(c.roles))
 	for _, r := range c.roles {
 		list = append(list, r)
@@ -296,7 +296,7 @@ func (c *Cluster) Allows(name string, groups []string, q Question) bool {
 	for i := range c.bindings {
 		b := c.bindings[i]
 		r := c.roles[b.role]
-		if r == nil || b.namespace != "" && (b.namespace != q.Namespace || q.URL != "") || !b.names(name, groups) {
+		if r == nil || b.namespace != "" && (b.namespace != q.Namespace || q.URL != "") || !b.namesUser(name, groups) {
 			continue
 		}
 		if slices.ContainsFunc(r.rules, func(rule Rule) bool { return rule.allows(&q) }) {
@@ -306,7 +306,7 @@ func (c *Cluster) Allows(name string, groups []string, q Question) bool {
 	return false
 }
 
-func (b *binding) names(name string, groups []string) bool {
+func (b *binding) namesUser(name string, groups []string) bool {
 	return slices.ContainsFunc(b.subjects, func(s Subject) bool {
 		switch s.Kind {
 		case group:

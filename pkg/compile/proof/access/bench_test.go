@@ -11,14 +11,14 @@ import (
 
 // many returns the sample with a number of tenants that queue.
 func many(tenants int) string {
-	queueing := prooftest.Tenants(specs, tenants, func(int) string { return "  queue: {shares: [{profile: cpu, nodes: 2}]}\n" })
+	queueing := prooftest.SpecsWithTenants(specs, tenants, func(int) string { return "  queue: {shares: [{profile: cpu, nodes: 2}]}\n" })
 	return strings.Replace(queueing, "nodes: 8", "nodes: 8000", 1)
 }
 
 // BenchmarkAccess1000Tenants is what the proof costs for one cluster with 1,000 tenants, 2,000 namespaces, without compiling them.
 func BenchmarkAccess1000Tenants(b *testing.B) {
 	s := compiled(b, many(1000))
-	units := prooftest.Units(s.Objects)
+	units := prooftest.CutIntoUnits(s.Objects)
 	b.ReportAllocs()
 	for b.Loop() {
 		list, c := &diag.List{}, &access.Cluster{}

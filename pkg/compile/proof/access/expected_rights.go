@@ -20,18 +20,18 @@ const (
 	openShift = "security.openshift.io"
 )
 
-// class is a set of the roles that a tenant gives to people.
-type class uint8
+// roleSet is a set of the roles that a tenant gives to people.
+type roleSet uint8
 
 const (
-	viewer class = 1 << iota
+	viewer roleSet = 1 << iota
 	editor
 	admin
 )
 
 // expectedRights is what people of a class may do in the namespaces of their tenant, no more and no less. Editors may do what viewers may,
 // admins what editors may.
-func expectedRights(p *plan.Cluster, of class) []Right {
+func expectedRights(p *plan.Cluster, of roleSet) []Right {
 	var rules []Rule
 	if of != 0 {
 		rules = append(rules, viewerRights(p)...)
@@ -42,7 +42,7 @@ func expectedRights(p *plan.Cluster, of class) []Right {
 	if of&admin != 0 {
 		rules = append(rules, operatorRights()...)
 	}
-	return rights(rules)
+	return rightsOfRules(rules)
 }
 
 // viewerRights is to read jobs, what they made and use, and the bounds that a refusal talks about. Secrets are not among it: they hold the keys
@@ -76,7 +76,7 @@ func operatorRights() []Rule {
 
 // catalogRights is what people of all tenants may do in the whole cluster.
 func catalogRights() []Right {
-	return rights([]Rule{{Verbs: reads, Groups: []string{trainer}, Resources: []string{"clustertrainingruntimes"}}})
+	return rightsOfRules([]Rule{{Verbs: reads, Groups: []string{trainer}, Resources: []string{"clustertrainingruntimes"}}})
 }
 
 // accountRights is the most that an account of a tenant may do in its namespace: on OpenShift those of jobs run under the constraints that
@@ -93,16 +93,16 @@ func accountRights(p *plan.Cluster, name string) []Right {
 type bannedRight struct {
 	right  Right
 	why    string
-	weight weight
+	weight banWeight
 }
 
-// weight is how much a ban says of those who belong to no tenant.
-type weight uint8
+// banWeight is how much a ban says of those who belong to no tenant.
+type banWeight uint8
 
 const (
 	// severe breaks the boundaries of tenants, or makes its holder more than it is, wherever somebody gains it. A shell in a pod is not:
 	// admins of tenants have it. Nor is the use of a constraint: the constraint itself is judged.
-	severe weight = 1 << iota
+	severe banWeight = 1 << iota
 	// takeover makes its holder the owner of the cluster, or of everybody's keys.
 	takeover
 )
@@ -122,7 +122,7 @@ var (
 )
 
 // bansOfWeight returns the bans that have a weight.
-func bansOfWeight(w weight) *bannedRights {
+func bansOfWeight(w banWeight) *bannedRights {
 	list := &bannedRights{ofGroup: map[string][]bannedRight{}}
 	for _, b := range allBans() {
 		if b.weight&w == w {
@@ -132,14 +132,14 @@ func bansOfWeight(w weight) *bannedRights {
 	return list
 }
 
-// reason returns why a right is banned, or "".
-func (l *bannedRights) reason(r Right) string {
+// reasonAgainst returns why a right is banned, or "".
+func (l *bannedRights) reasonAgainst(r Right) string {
 	near := l.ofGroup[r.Group]
 	if r.Group == all {
 		near = l.all
 	}
 	for i := range near {
-		if near[i].right.meets(r) {
+		if near[i].right.overlaps(r) {
 			return near[i].why
 		}
 	}
@@ -149,7 +149,7 @@ func (l *bannedRights) reason(r Right) string {
 // allBans is the only place that says which rights are banned, and how much they weigh.
 func allBans() []bannedRight {
 	var list []bannedRight
-	add := func(weight weight, why, apiGroup string, verbs []string, resources ...string) {
+	add := func(weight banWeight, why, apiGroup string, verbs []string, resources ...string) {
 		for _, resource := range resources {
 			for _, verb := range verbs {
 				list = append(list, bannedRight{Right{verb, apiGroup, resource, ""}, why, weight})
@@ -221,5 +221,5 @@ func platformRoles() []*role {
 }
 
 func aggregatingRole(label string) []labels.Selector {
-	return []labels.Selector{labels.Named(label, "true")}
+	return []labels.Selector{labels.HasOneOf(label, "true")}
 }

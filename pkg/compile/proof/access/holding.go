@@ -23,7 +23,7 @@ func (c *Cluster) Holdings() []Holding {
 	if c.roles == nil {
 		c.roles = map[roleRef]*role{}
 	}
-	c.aggregate()
+	c.aggregateRoles()
 	index := map[holder]int{}
 	var list []Holding
 	var given [][]*binding
@@ -45,7 +45,7 @@ func (c *Cluster) Holdings() []Holding {
 	// Those who have the same roles share their rights.
 	sets := map[string][]Right{}
 	for i := range list {
-		list[i].settle()
+		list[i].sortNames()
 		key := strings.Join(list[i].Roles, " ") + " in " + strconv.FormatBool(list[i].Namespace == "")
 		rights, known := sets[key]
 		if !known {
@@ -62,13 +62,13 @@ func (c *Cluster) Holdings() []Holding {
 func (c *Cluster) rightsOfBindings(bindings []*binding) []Right {
 	var rights []Right
 	for _, b := range bindings {
-		rights = append(rights, c.allowed(b)...)
+		rights = append(rights, c.rightsOfBinding(b)...)
 	}
-	slices.SortFunc(rights, compare)
+	slices.SortFunc(rights, compareRights)
 	return slices.Compact(rights)
 }
 
-func (h *Holding) settle() {
+func (h *Holding) sortNames() {
 	slices.Sort(h.Roles)
 	h.Roles = slices.Compact(h.Roles)
 	slices.Sort(h.Bindings)
@@ -83,8 +83,8 @@ func (r roleRef) String() string {
 	return r.namespace + "/" + r.name
 }
 
-// allowed is what a binding allows. Paths count in bindings to the whole cluster only.
-func (c *Cluster) allowed(b *binding) []Right {
+// rightsOfBinding is what a binding allows. Paths count in bindings to the whole cluster only.
+func (c *Cluster) rightsOfBinding(b *binding) []Right {
 	known := c.roles[b.role]
 	if known == nil || known.bad {
 		return []Right{{Verb: all, Resource: Unknown, Name: b.role.String()}}
@@ -95,16 +95,16 @@ func (c *Cluster) allowed(b *binding) []Right {
 	return slices.DeleteFunc(slices.Clone(known.rights), func(r Right) bool { return r.Group == Path })
 }
 
-// Allowed returns what a role allows, with what it aggregates; "" is the namespace of a ClusterRole. It is called after Holdings.
-func (c *Cluster) Allowed(namespace, name string) []Right {
+// RightsOfRole returns what a role allows, with what it aggregates; "" is the namespace of a ClusterRole. It is called after Holdings.
+func (c *Cluster) RightsOfRole(namespace, name string) []Right {
 	if known := c.roles[roleRef{namespace, name}]; known != nil {
 		return known.rights
 	}
 	return nil
 }
 
-// Beyond returns the rights that no other right covers.
-func Beyond(rights, others []Right) []Right {
+// RightsBeyond returns the rights that no other right covers.
+func RightsBeyond(rights, others []Right) []Right {
 	if slices.Equal(rights, others) {
 		return nil
 	}
@@ -117,9 +117,9 @@ func Beyond(rights, others []Right) []Right {
 	return found
 }
 
-// Severe says why a right is one that breaks the boundaries of tenants or makes its holder more than it is, or "". A right in all groups
+// SevereReason says why a right is one that breaks the boundaries of tenants or makes its holder more than it is, or "". A right in all groups
 // of the API is as severe as the worst that it may be about.
-func (r Right) Severe() string {
+func (r Right) SevereReason() string {
 	switch {
 	case r.Group == Path:
 		// Paths are metrics, profiles and the like: no objects.
@@ -132,5 +132,5 @@ func (r Right) Severe() string {
 		// To bind one role that is known gives no more than the role.
 		return ""
 	}
-	return severeBans.reason(r)
+	return severeBans.reasonAgainst(r)
 }

@@ -46,10 +46,10 @@ func TestHoldings(t *testing.T) {
 func TestBeyond(t *testing.T) {
 	wide := []access.Right{{Verb: "*", Group: "*", Resource: "*"}}
 	narrow := []access.Right{{Verb: "get", Resource: "pods"}, {Verb: "get", Resource: "pods", Name: "one"}}
-	if got := access.Beyond(narrow, wide); len(got) > 0 {
+	if got := access.RightsBeyond(narrow, wide); len(got) > 0 {
 		t.Errorf("%v is beyond everything", got)
 	}
-	if diff := cmp.Diff(wide, access.Beyond(wide, narrow)); diff != "" {
+	if diff := cmp.Diff(wide, access.RightsBeyond(wide, narrow)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -108,7 +108,7 @@ func TestGrave(t *testing.T) {
 		"use of a constraint":    {"the constraint itself is judged", access.Right{Verb: "use", Group: scc, Resource: "securitycontextconstraints", Name: "nonroot"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := c.right.Severe() != ""; got != c.want {
+			if got := c.right.SevereReason() != ""; got != c.want {
 				t.Errorf("%s: %s is severe: %v, want %v", c.reason, c.right, got, c.want)
 			}
 		})

@@ -26,7 +26,7 @@ func TestMutations(t *testing.T) {
 			objects := slices.Clone(s.Objects)
 			objects[i] = m.object
 			if m.object.Root.Kind == object.Nothing {
-				objects = prooftest.Without(s.Objects, i)
+				objects = prooftest.WithoutObject(s.Objects, i)
 			}
 			said, _ := prove(s, objects)
 			reason := harmless(o, m.name)
@@ -113,11 +113,11 @@ func mutations(o object.Object) []mutation {
 		if target == nil {
 			continue
 		}
-		prooftest.Visit(&object.Node{Children: []object.Node{*target}}, "", func(string, *object.Node) {})
+		prooftest.VisitNodes(&object.Node{Children: []object.Node{*target}}, "", func(string, *object.Node) {})
 		visitOf(o, part, func(path string, n *object.Node) {
 			for _, change := range changes(part, path, n) {
 				copied := o
-				copied.Root = prooftest.Changed(o.Root, n, change.to)
+				copied.Root = prooftest.ReplaceNode(o.Root, n, change.to)
 				all = append(all, mutation{change.name + " " + path, copied})
 			}
 		})
@@ -128,7 +128,7 @@ func mutations(o object.Object) []mutation {
 func visitOf(o object.Object, part string, do func(path string, n *object.Node)) {
 	target := o.Root.Get(part)
 	do(part, target)
-	prooftest.Visit(target, part, do)
+	prooftest.VisitNodes(target, part, do)
 }
 
 func moved(o object.Object) object.Object {
@@ -137,13 +137,13 @@ func moved(o object.Object) object.Object {
 		to = "vision"
 	}
 	node := object.Text("namespace", to, nil)
-	return object.New(prooftest.Changed(o.Root, o.Root.At("metadata", "namespace"), &node), o.Place, o.Rule)
+	return object.New(prooftest.ReplaceNode(o.Root, o.Root.At("metadata", "namespace"), &node), o.Place, o.Rule)
 }
 
 func everywhere(o object.Object) object.Object {
-	root := prooftest.Changed(o.Root, o.Root.At("metadata", "namespace"), nil)
+	root := prooftest.ReplaceNode(o.Root, o.Root.At("metadata", "namespace"), nil)
 	kind := object.Text("kind", "ClusterRoleBinding", nil)
-	return object.New(prooftest.Changed(root, root.Get("kind"), &kind), o.Place, o.Rule)
+	return object.New(prooftest.ReplaceNode(root, root.Get("kind"), &kind), o.Place, o.Rule)
 }
 
 type change struct {

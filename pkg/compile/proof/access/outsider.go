@@ -6,12 +6,12 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-// outsider judges somebody who belongs to no tenant, outside of the namespaces of tenants. People, and accounts that nobody compiled,
+// judgeOutsider judges somebody who belongs to no tenant, outside of the namespaces of tenants. People, and accounts that nobody compiled,
 // must not have what is banned for tenants: it leads into every namespace. The accounts of components do what their charts say, which
 // is software that the platform team chose; a warning names those who could do everything. What an account may do in its own
 // namespace is its own business.
-func (r *proof) outsider(h *holding) {
-	if r.engine(h.Subject) {
+func (r *proof) judgeOutsider(h *heldRoles) {
+	if r.isEngine(h.Subject) {
 		return
 	}
 	component := h.Kind == serviceAccount && slices.Contains(r.accounts, h.Subject)
@@ -19,25 +19,25 @@ func (r *proof) outsider(h *holding) {
 		return
 	}
 	for _, by := range h.grants {
-		switch right, why := r.powerful(by, component); {
+		switch right, why := r.powerfulRight(by, component); {
 		case why == "":
 			continue
 		case component:
-			r.list.Warnf(diag.ComponentPowerful, first(r.byNumber[by.role].patch, by.at), "the %s may `%s` in %s by the binding `%s`", h.Subject, right, place(h.namespace), by.by).
+			r.list.Warnf(diag.ComponentPowerful, firstPlace(r.byNumber[by.role].patch, by.at), "the %s may `%s` in %s by the binding `%s`", h.Subject, right, scopeText(h.namespace), by.by).
 				Notef("%s", why).Helpf("give the chart values that take it away, or accept it with a waiver in the spec of the cluster")
 		default:
-			r.errorf(diag.OutsiderPowerful, by, "the %s belongs to no tenant and may `%s` in %s by the binding `%s`", h.Subject, right, place(h.namespace), by.by).
+			r.errorf(diag.OutsiderPowerful, by, "the %s belongs to no tenant and may `%s` in %s by the binding `%s`", h.Subject, right, scopeText(h.namespace), by.by).
 				Notef("%s", why).Helpf("take the binding out; who operates the platform gets rights from the cluster's own administration, not from here")
 		}
 		return
 	}
 }
 
-// powerful returns a right of a grant that leads into namespaces of tenants, and why it does. What is reported as a role of
+// powerfulRight returns a right of a grant that leads into namespaces of tenants, and why it does. What is reported as a role of
 // mpi-controller is not reported again.
-func (r *proof) powerful(by grant, component bool) (Right, string) {
+func (r *proof) powerfulRight(by grant, component bool) (Right, string) {
 	role, list := r.byNumber[by.role], bans
-	if controllerRole(role.name) {
+	if isControllerRole(role.name) {
 		return Right{}, ""
 	}
 	if component {
@@ -48,17 +48,17 @@ func (r *proof) powerful(by grant, component bool) (Right, string) {
 		if component && right.Name != "" {
 			continue
 		}
-		if why := list.reason(right); why != "" {
+		if why := list.reasonAgainst(right); why != "" {
 			return right, why
 		}
 	}
 	return Right{}, ""
 }
 
-// engine reports whether a subject is the controller of the GitOps engine by which objects are applied. It must be able to make all of
+// isEngine reports whether a subject is the controller of the GitOps engine by which objects are applied. It must be able to make all of
 // them: namespaces, roles and admission policies among them. These are the accounts of the engines' own installations
 // (https://fluxcd.io/flux/security/, https://argo-cd.readthedocs.io/en/stable/operator-manual/security/, OpenShift GitOps).
-func (r *proof) engine(s Subject) bool {
+func (r *proof) isEngine(s Subject) bool {
 	g := r.plan.GitOps
 	if g == nil || s.Kind != serviceAccount || s.Namespace != g.Namespace.V {
 		return false

@@ -19,14 +19,14 @@ type proof struct {
 	list *diag.List
 	// owners are the tenants by namespace, people the classes of a group by tenant.
 	owners map[string]*plan.Tenant
-	people map[string]map[*plan.Tenant]class
-	held   []holding
+	people map[string]map[*plan.Tenant]roleSet
+	held   []heldRoles
 	index  map[holder]int
 	// byNumber are the roles.
 	byNumber []*role
 	// sets are the rights of sets of roles, promised those of classes.
 	sets     map[string][]Right
-	promised map[class][]Right
+	promised map[roleSet][]Right
 }
 
 // holder is a subject in a namespace, or in the whole cluster for "".
@@ -35,8 +35,8 @@ type holder struct {
 	namespace string
 }
 
-// holding is the roles of a holder, by number, and for each the binding that gives it.
-type holding struct {
+// heldRoles is the roles of a holder, by number, and for each the binding that gives it.
+type heldRoles struct {
 	holder
 	roles  []int
 	grants []grant
@@ -61,22 +61,22 @@ type Held struct {
 // namespace and subject. It is called once, after all facts were added.
 func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) []Held {
 	r := proof{
-		Cluster: c, plan: p, list: list, owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]class{},
-		index: make(map[holder]int, len(c.bindings)), held: make([]holding, 0, len(c.bindings)), sets: map[string][]Right{}, promised: map[class][]Right{},
+		Cluster: c, plan: p, list: list, owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]roleSet{},
+		index: make(map[holder]int, len(c.bindings)), held: make([]heldRoles, 0, len(c.bindings)), sets: map[string][]Right{}, promised: map[roleSet][]Right{},
 	}
-	c.aggregate()
-	r.read()
-	r.hold()
-	r.byNumber = c.numbered()
+	c.aggregateRoles()
+	r.readOwners()
+	r.collectHoldings()
+	r.byNumber = c.rolesByNumber()
 	for i := range r.held {
-		r.judge(&r.held[i])
+		r.judgeHolding(&r.held[i])
 	}
 	r.checkExpectedRights()
-	r.aggregations()
-	return r.result()
+	r.reportAggregations()
+	return r.heldRights()
 }
 
-func (c *Cluster) numbered() []*role {
+func (c *Cluster) rolesByNumber() []*role {
 	list := make([]*role, len(c.roles))
 	for _, r := range c.roles {
 		list[r.number] = r
@@ -84,20 +84,20 @@ func (c *Cluster) numbered() []*role {
 	return list
 }
 
-// read notes who belongs to whom.
-func (r *proof) read() {
+// readOwners notes who belongs to whom.
+func (r *proof) readOwners() {
 	for _, t := range r.plan.Tenants {
 		for i := range t.Namespaces {
 			r.owners[t.Namespaces[i].V] = t
 		}
 		for _, of := range []struct {
-			class  class
+			class  roleSet
 			groups []plan.Value[string]
 		}{{admin, t.Admins}, {editor, t.Editors}, {viewer, t.Viewers}} {
 			for i := range of.groups {
 				name := of.groups[i].V
 				if r.people[name] == nil {
-					r.people[name] = map[*plan.Tenant]class{}
+					r.people[name] = map[*plan.Tenant]roleSet{}
 				}
 				r.people[name][t] |= of.class
 			}
@@ -105,56 +105,56 @@ func (r *proof) read() {
 	}
 }
 
-// hold collects the roles of each holder. Roles that nobody knows are reported where they matter to tenants.
-func (r *proof) hold() {
+// collectHoldings collects the roles of each holder. Roles that nobody knows are reported where they matter to tenants.
+func (r *proof) collectHoldings() {
 	for i := range r.bindings {
 		b := r.bindings[i]
 		known := r.roles[b.role]
 		for j, subject := range b.subjects {
 			switch {
 			case known != nil && !known.bad:
-				r.give(holder{subject, b.namespace}, known.number, b.places[j], b.name)
-			case r.unknown(b, subject):
-				r.list.Errorf(diag.AccessNotProvable, first(r.removed.SpanOf(b.role.kind(), b.role.namespace, b.role.name), b.places[j]), "the binding `%s` gives the role `%s` to %s, and what that role allows is not known", b.name, b.role.name, subject)
+				r.addGrant(holder{subject, b.namespace}, known.number, b.places[j], b.name)
+			case r.mayConcernTenants(b, subject):
+				r.list.Errorf(diag.AccessNotProvable, firstPlace(r.removed.SpanOf(b.role.kind(), b.role.namespace, b.role.name), b.places[j]), "the binding `%s` gives the role `%s` to %s, and what that role allows is not known", b.name, b.role.name, subject)
 			}
-			r.controllerAlone(b, subject, b.places[j])
+			r.checkControllerBinding(b, subject, b.places[j])
 		}
 	}
 }
 
-func (r *proof) give(h holder, role int, at source.Span, by string) {
+func (r *proof) addGrant(h holder, role int, at source.Span, by string) {
 	i, known := r.index[h]
 	if !known {
 		i = len(r.held)
 		r.index[h] = i
-		r.held = append(r.held, holding{holder: h})
+		r.held = append(r.held, heldRoles{holder: h})
 	}
 	r.held[i].roles = append(r.held[i].roles, role)
 	r.held[i].grants = append(r.held[i].grants, grant{role, by, at})
 }
 
-// concerns reports whether a binding matters to tenants: by its namespace, or by its subject. The controller's roles are in its chart,
+// concernsTenants reports whether a binding matters to tenants: by its namespace, or by its subject. The controller's roles are in its chart,
 // which may be installed by somebody else.
-func (r *proof) concerns(s Subject, namespace string) bool {
-	if r.controller(s) {
+func (r *proof) concernsTenants(s Subject, namespace string) bool {
+	if r.isController(s) {
 		return false
 	}
-	return r.owners[namespace] != nil || r.ofTenants(s) || everybody(s, r.owners)
+	return r.owners[namespace] != nil || r.isOfTenants(s) || isGroupWithTenants(s, r.owners)
 }
 
-// unknown reports whether nobody can say what a binding of an unknown role means for tenants: it matters to them, or it holds in the
+// mayConcernTenants reports whether nobody can say what a binding of an unknown role means for tenants: it matters to them, or it holds in the
 // whole cluster and the role is none of those that are known to be harmless.
-func (r *proof) unknown(b *binding, s Subject) bool {
-	return r.concerns(s, b.namespace) || b.namespace == "" && !r.controller(s) && !r.engine(s) && !controllerRole(b.role.name) && !slices.Contains(harmlessRoles, b.role.name)
+func (r *proof) mayConcernTenants(b *binding, s Subject) bool {
+	return r.concernsTenants(s, b.namespace) || b.namespace == "" && !r.isController(s) && !r.isEngine(s) && !isControllerRole(b.role.name) && !slices.Contains(harmlessRoles, b.role.name)
 }
 
-func (r *proof) ofTenants(s Subject) bool {
+func (r *proof) isOfTenants(s Subject) bool {
 	return s.Kind == group && r.people[s.Name] != nil || s.Kind == serviceAccount && r.owners[s.Namespace] != nil
 }
 
-// everybody reports whether a group of Kubernetes itself has people or pods of tenants in it: all such groups, but those of the accounts
+// isGroupWithTenants reports whether a group of Kubernetes itself has people or pods of tenants in it: all such groups, but those of the accounts
 // of one namespace of the platform.
-func everybody(s Subject, owners map[string]*plan.Tenant) bool {
+func isGroupWithTenants(s Subject, owners map[string]*plan.Tenant) bool {
 	if s.Kind == serviceAccount || !strings.HasPrefix(s.Name, "system:") {
 		return false
 	}
@@ -162,28 +162,28 @@ func everybody(s Subject, owners map[string]*plan.Tenant) bool {
 	return s.Kind == user && s.Name == "system:anonymous" || s.Kind == group && (!ofOne || owners[namespace] != nil)
 }
 
-func (r *proof) controller(s Subject) bool {
+func (r *proof) isController(s Subject) bool {
 	return s == Subject{serviceAccount, r.plan.ControllerNamespace.V, mpi.ControllerName}
 }
 
-// applier reports whether a subject is the account that applies what is in the namespaces of a tenant.
-func (r *proof) applier(s Subject, t *plan.Tenant) bool {
+// isApplier reports whether a subject is the account that applies what is in the namespaces of a tenant.
+func (r *proof) isApplier(s Subject, t *plan.Tenant) bool {
 	g := r.plan.GitOps
 	return g != nil && s.Kind == serviceAccount && s.Namespace == g.Namespace.V && s.Name == "lockstep-tenant-"+t.Name.V
 }
 
-func (r *proof) appliesSomewhere(s Subject) bool {
-	return slices.ContainsFunc(r.plan.Tenants, func(t *plan.Tenant) bool { return r.applier(s, t) })
+func (r *proof) isApplierSomewhere(s Subject) bool {
+	return slices.ContainsFunc(r.plan.Tenants, func(t *plan.Tenant) bool { return r.isApplier(s, t) })
 }
 
-// controllerRole reports whether a role is one that the chart of mpi-controller declares.
-func controllerRole(name string) bool {
+// isControllerRole reports whether a role is one that the chart of mpi-controller declares.
+func isControllerRole(name string) bool {
 	return name == mpi.ControllerName || strings.HasPrefix(name, mpi.ControllerName+"-")
 }
 
-// controllerAlone reports roles of the controller with somebody else, and the controller with other roles.
-func (r *proof) controllerAlone(b *binding, s Subject, at source.Span) {
-	declared, is := controllerRole(b.role.name), r.controller(s)
+// checkControllerBinding reports roles of the controller with somebody else, and the controller with other roles.
+func (r *proof) checkControllerBinding(b *binding, s Subject, at source.Span) {
+	declared, is := isControllerRole(b.role.name), r.isController(s)
 	switch {
 	case declared && !is:
 		r.list.Errorf(diag.ControllerBeyondChart, at, "the binding `%s` gives the role `%s` of %s to %s", b.name, b.role.name, mpi.ControllerName, s)
@@ -196,43 +196,43 @@ func (r *proof) controllerAlone(b *binding, s Subject, at source.Span) {
 	}
 }
 
-// judge compares what a holder has with what it may have.
-func (r *proof) judge(h *holding) {
+// judgeHolding compares what a holder has with what it may have.
+func (r *proof) judgeHolding(h *heldRoles) {
 	owner := r.owners[h.namespace]
-	has := r.rights(h)
+	has := r.rightsOfHolding(h)
 	switch {
-	case len(has) == 0 || r.controller(h.Subject):
-	case everybody(h.Subject, r.owners):
+	case len(has) == 0 || r.isController(h.Subject):
+	case isGroupWithTenants(h.Subject, r.owners):
 		first := h.grants[0]
 		r.list.Errorf(diag.EverybodyBound, first.at, "the binding `%s` gives rights to the %s, which is one of Kubernetes itself: `%s`", first.by, h.Subject, has[0])
-	case owner != nil && r.applier(h.Subject, owner):
+	case owner != nil && r.isApplier(h.Subject, owner):
 		r.judgeApplier(h, has)
 	case owner != nil && h.Kind == serviceAccount && h.Namespace == h.namespace:
 		r.checkAtMost(h, has, accountRights(r.plan, h.Name))
 	case owner != nil && h.Kind == group && r.people[h.Name][owner] != 0:
-		r.checkAtMost(h, has, r.promise(r.people[h.Name][owner]))
+		r.checkAtMost(h, has, r.promisedRights(r.people[h.Name][owner]))
 	case owner != nil:
 		r.reportOutsider(h, owner)
-	case r.ofTenants(h.Subject) && h.namespace == "" && h.Kind == group:
+	case r.isOfTenants(h.Subject) && h.namespace == "" && h.Kind == group:
 		r.checkAtMost(h, has, catalogRights())
-	case r.ofTenants(h.Subject) || r.appliesSomewhere(h.Subject):
+	case r.isOfTenants(h.Subject) || r.isApplierSomewhere(h.Subject):
 		r.checkAtMost(h, has, nil)
 	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
 		r.list.Errorf(diag.OutsideSubjectBound, h.grants[0].at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.grants[0].by, h.Subject)
 	default:
-		r.outsider(h)
+		r.judgeOutsider(h)
 	}
 }
 
-func (r *proof) promise(of class) []Right {
+func (r *proof) promisedRights(of roleSet) []Right {
 	if _, known := r.promised[of]; !known {
 		r.promised[of] = expectedRights(r.plan, of)
 	}
 	return r.promised[of]
 }
 
-// rights returns what the roles of a holder allow together.
-func (r *proof) rights(h *holding) []Right {
+// rightsOfHolding returns what the roles of a holder allow together.
+func (r *proof) rightsOfHolding(h *heldRoles) []Right {
 	slices.Sort(h.roles)
 	h.roles = slices.Compact(h.roles)
 	if len(h.roles) == 1 {
@@ -247,40 +247,40 @@ func (r *proof) rights(h *holding) []Right {
 		for _, number := range h.roles {
 			set = append(set, r.byNumber[number].rights...)
 		}
-		slices.SortFunc(set, compare)
+		slices.SortFunc(set, compareRights)
 		set = slices.Compact(set)
 		r.sets[string(key)] = set
 	}
 	return set
 }
 
-func (r *proof) checkAtMost(h *holding, has, allowed []Right) {
-	extra := Beyond(has, allowed)
+func (r *proof) checkAtMost(h *heldRoles, has, allowed []Right) {
+	extra := RightsBeyond(has, allowed)
 	if len(extra) == 0 {
 		return
 	}
 	// What is banned is told first.
-	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(banned(b), banned(a)) })
-	by := r.giving(h, extra[0])
-	d := r.errorf(diag.BeyondRole, by, "the %s may `%s` in %s by the binding `%s`, and its tenant does not give it that", h.Subject, extra[0], place(h.namespace), by.by)
-	if why := bans.reason(extra[0]); why != "" {
+	slices.SortStableFunc(extra, func(a, b Right) int { return cmp.Compare(bannedRank(b), bannedRank(a)) })
+	by := r.grantOfRight(h, extra[0])
+	d := r.errorf(diag.BeyondRole, by, "the %s may `%s` in %s by the binding `%s`, and its tenant does not give it that", h.Subject, extra[0], scopeText(h.namespace), by.by)
+	if why := bans.reasonAgainst(extra[0]); why != "" {
 		d.Notef("%s", why)
 	}
 	if len(extra) > 1 {
 		d.Notef("it may do %d more things that it must not, for example `%s`", len(extra)-1, extra[1])
 	}
-	r.concerning(h.namespace, d)
+	r.alsoNamespace(h.namespace, d)
 }
 
-// concerning adds the tenant of a namespace to a finding that is elsewhere.
-func (r *proof) concerning(namespace string, d *diag.Diagnostic) {
+// alsoNamespace adds the tenant of a namespace to a finding that is elsewhere.
+func (r *proof) alsoNamespace(namespace string, d *diag.Diagnostic) {
 	if owner := r.owners[namespace]; owner != nil && owner.Name.At.File != d.Span.File {
 		d.Also(owner.Name.At, "the tenant whose namespace it is")
 	}
 }
 
-// giving returns the binding that gives a right.
-func (r *proof) giving(h *holding, right Right) grant {
+// grantOfRight returns the binding that gives a right.
+func (r *proof) grantOfRight(h *heldRoles, right Right) grant {
 	i := slices.IndexFunc(h.grants, func(g grant) bool { return slices.Contains(r.byNumber[g.role].rights, right) })
 	return h.grants[max(0, i)]
 }
@@ -294,8 +294,8 @@ func (r *proof) errorf(code diag.Code, by grant, format string, args ...any) *di
 	return r.list.Errorf(code, patch, format, args...).Also(by.at, "the binding `%s` gives the role `%s` here", by.by, r.byNumber[by.role].name)
 }
 
-// first returns the first place that is one.
-func first(places ...source.Span) source.Span {
+// firstPlace returns the first place that is one.
+func firstPlace(places ...source.Span) source.Span {
 	for _, at := range places {
 		if !at.IsZero() {
 			return at
@@ -304,39 +304,41 @@ func first(places ...source.Span) source.Span {
 	return source.Span{}
 }
 
-func banned(right Right) int {
-	if bans.reason(right) != "" {
+func bannedRank(right Right) int {
+	if bans.reasonAgainst(right) != "" {
 		return 1
 	}
 	return 0
 }
 
-func place(namespace string) string {
+func scopeText(namespace string) string {
 	if namespace == "" {
 		return "the whole cluster"
 	}
 	return "the namespace `" + namespace + "`"
 }
 
-func (r *proof) reportOutsider(h *holding, owner *plan.Tenant) {
+func (r *proof) reportOutsider(h *heldRoles, owner *plan.Tenant) {
 	d := r.list.Errorf(diag.OutsideSubjectBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
 		h.grants[0].by, h.namespace, h.Subject, owner.Name.V)
-	r.concerning(h.namespace, d)
+	r.alsoNamespace(h.namespace, d)
 }
 
 // judgeApplier asks that the account which applies a tenant's own objects may write what the tenant's people write themselves, which are
 // claims, with the verbs that applying takes. Whoever writes policies, quotas or bindings of a tenant decides what bounds it.
-func (r *proof) judgeApplier(h *holding, has []Right) {
+func (r *proof) judgeApplier(h *heldRoles, has []Right) {
 	for _, right := range has {
-		if right.Group != "" || right.Resource != "persistentvolumeclaims" || !applies(right.Verb) {
-			by := r.giving(h, right)
-			r.errorf(diag.BeyondRole, by, "the %s applies a tenant's own objects and may `%s` in %s by the binding `%s`, which volumes do not take", h.Subject, right, place(h.namespace), by.by)
+		if right.Group != "" || right.Resource != "persistentvolumeclaims" || !isApplierVerb(right.Verb) {
+			by := r.grantOfRight(h, right)
+			r.errorf(diag.BeyondRole, by, "the %s applies a tenant's own objects and may `%s` in %s by the binding `%s`, which volumes do not take", h.Subject, right, scopeText(h.namespace), by.by)
 			return
 		}
 	}
 }
 
-func applies(verb string) bool { return slices.Contains(reads, verb) || slices.Contains(changes, verb) }
+func isApplierVerb(verb string) bool {
+	return slices.Contains(reads, verb) || slices.Contains(changes, verb)
+}
 
 // checkExpectedRights reports people who lack what their role promises.
 func (r *proof) checkExpectedRights() {
@@ -345,29 +347,29 @@ func (r *proof) checkExpectedRights() {
 		for _, name := range t.GroupsOfRoles() {
 			of := r.people[name.V][t]
 			for i := range t.Namespaces {
-				r.keepsRights(holder{Subject{group, "", name.V}, t.Namespaces[i].V}, name.At, r.promise(of))
+				r.checkKeepsRights(holder{Subject{group, "", name.V}, t.Namespaces[i].V}, name.At, r.promisedRights(of))
 			}
-			r.keepsRights(holder{Subject{group, "", name.V}, ""}, name.At, readers)
+			r.checkKeepsRights(holder{Subject{group, "", name.V}, ""}, name.At, readers)
 		}
 	}
 }
 
-func (r *proof) keepsRights(h holder, at source.Span, promised []Right) {
+func (r *proof) checkKeepsRights(h holder, at source.Span, promised []Right) {
 	var has []Right
 	if i, known := r.index[h]; known {
-		has = r.rights(&r.held[i])
+		has = r.rightsOfHolding(&r.held[i])
 	}
-	if lacks := Beyond(promised, has); len(lacks) > 0 {
-		d := r.list.Errorf(diag.RoleMissing, first(r.cause(h), at), "the %s may not `%s` in %s, which the tenant promises it", h.Subject, lacks[0], place(h.namespace))
+	if lacks := RightsBeyond(promised, has); len(lacks) > 0 {
+		d := r.list.Errorf(diag.RoleMissing, firstPlace(r.patchCause(h), at), "the %s may not `%s` in %s, which the tenant promises it", h.Subject, lacks[0], scopeText(h.namespace))
 		if d.Span != at {
 			d.Also(at, "the tenant names it here")
 		}
 	}
 }
 
-// cause returns the place of a patch because of which a holder may lack something, or nowhere: that of its roles, else that of what
+// patchCause returns the place of a patch because of which a holder may lack something, or nowhere: that of its roles, else that of what
 // binds there.
-func (r *proof) cause(h holder) source.Span {
+func (r *proof) patchCause(h holder) source.Span {
 	if i, known := r.index[h]; known {
 		for _, g := range r.held[i].grants {
 			if at := r.byNumber[g.role].patch; !at.IsZero() {
@@ -381,15 +383,15 @@ func (r *proof) cause(h holder) source.Span {
 		}
 	}
 	if h.namespace == "" {
-		return first(r.removed.SpanOf("ClusterRoleBinding", "", ""), r.removed.SpanOf("ClusterRole", "", ""))
+		return firstPlace(r.removed.SpanOf("ClusterRoleBinding", "", ""), r.removed.SpanOf("ClusterRole", "", ""))
 	}
-	return first(r.removed.SpanOf("RoleBinding", h.namespace, ""), r.removed.SpanOf("ClusterRole", "", ""))
+	return firstPlace(r.removed.SpanOf("RoleBinding", h.namespace, ""), r.removed.SpanOf("ClusterRole", "", ""))
 }
 
-// aggregations reports roles that add to view, edit or admin of the platform what is banned for tenants.
-func (r *proof) aggregations() {
+// reportAggregations reports roles that add to view, edit or admin of the platform what is banned for tenants.
+func (r *proof) reportAggregations() {
 	platform := platformRoles()
-	for _, own := range r.sorted() {
+	for _, own := range r.sortedRoles() {
 		if own.replaces {
 			r.list.Errorf(diag.AggregatesTooMuch, own.at, "the ClusterRole `%s` is one of Kubernetes itself", own.name).
 				Notef("everybody who is bound to it has what it allows").Helpf("choose another name")
@@ -399,30 +401,30 @@ func (r *proof) aggregations() {
 		if !adds || own.platform {
 			continue
 		}
-		if right, why := r.aggregatesTooMuch(own); why != "" {
+		if right, why := r.aggregatedTooMuch(own); why != "" {
 			r.list.Errorf(diag.AggregatesTooMuch, own.at, "the ClusterRole `%s` adds `%s` to a role of the platform", own.name, right).Notef("%s", why)
 		}
 	}
 }
 
-// aggregatesTooMuch returns a right that a role must not add to the platform's. The compiler's own add what viewers and editors have at most.
-func (r *proof) aggregatesTooMuch(own *role) (Right, string) {
+// aggregatedTooMuch returns a right that a role must not add to the platform's. The compiler's own add what viewers and editors have at most.
+func (r *proof) aggregatedTooMuch(own *role) (Right, string) {
 	for _, right := range own.rights {
-		if why := bans.reason(right); why != "" {
+		if why := bans.reasonAgainst(right); why != "" {
 			return right, why
 		}
 	}
-	ours := map[string]class{"lockstep-aggregate-to-view": viewer, "lockstep-aggregate-to-edit": editor}[own.name]
-	if extra := Beyond(own.rights, r.promise(ours)); ours != 0 && len(extra) > 0 {
+	ours := map[string]roleSet{"lockstep-aggregate-to-view": viewer, "lockstep-aggregate-to-edit": editor}[own.name]
+	if extra := RightsBeyond(own.rights, r.promisedRights(ours)); ours != 0 && len(extra) > 0 {
 		return extra[0], "the compiled roles add what viewers and editors of tenants have, nothing more"
 	}
 	return Right{}, ""
 }
 
-func (r *proof) result() []Held {
+func (r *proof) heldRights() []Held {
 	list := make([]Held, len(r.held))
 	for i := range r.held {
-		list[i] = Held{Subject: r.held[i].Subject, Namespace: r.held[i].namespace, Rights: r.rights(&r.held[i])}
+		list[i] = Held{Subject: r.held[i].Subject, Namespace: r.held[i].namespace, Rights: r.rightsOfHolding(&r.held[i])}
 	}
 	slices.SortFunc(list, func(a, b Held) int { return compareHeld(&a, &b) })
 	return list

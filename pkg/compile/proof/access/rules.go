@@ -47,7 +47,7 @@ type Question struct {
 
 // allows reports whether the rule allows a request, as the API server's RBAC authorizer does.
 func (r *Rule) allows(q *Question) bool {
-	if !holds(r.Verbs, q.Verb) {
+	if !containsOrAll(r.Verbs, q.Verb) {
 		return false
 	}
 	if q.URL != "" {
@@ -56,16 +56,16 @@ func (r *Rule) allows(q *Question) bool {
 			return url == q.URL || open && strings.HasPrefix(q.URL, prefix)
 		})
 	}
-	return holds(r.Groups, q.Group) && r.names(q.Resource, q.Subresource) &&
+	return containsOrAll(r.Groups, q.Group) && r.isAbout(q.Resource, q.Subresource) &&
 		(len(r.Names) == 0 || q.Name != "" && slices.Contains(r.Names, q.Name))
 }
 
-func holds(list []string, value string) bool {
+func containsOrAll(list []string, value string) bool {
 	return slices.Contains(list, all) || slices.Contains(list, value)
 }
 
-// names reports whether the rule is about a resource: `*` is all with their subresources, `*/scale` one subresource of all.
-func (r *Rule) names(resource, subresource string) bool {
+// isAbout reports whether the rule is about a resource: `*` is all with their subresources, `*/scale` one subresource of all.
+func (r *Rule) isAbout(resource, subresource string) bool {
 	whole := resource
 	if subresource != "" {
 		whole += "/" + subresource
@@ -94,8 +94,8 @@ func (r Right) String() string {
 	return s
 }
 
-// rights returns what rules allow, one by one, sorted, each once.
-func rights(rules []Rule) []Right {
+// rightsOfRules returns what rules allow, one by one, sorted, each once.
+func rightsOfRules(rules []Rule) []Right {
 	count := 0
 	for i := range rules {
 		r := &rules[i]
@@ -103,13 +103,13 @@ func rights(rules []Rule) []Right {
 	}
 	list := make([]Right, 0, count)
 	for i := range rules {
-		list = rules[i].rights(list)
+		list = rules[i].appendRights(list)
 	}
-	slices.SortFunc(list, compare)
+	slices.SortFunc(list, compareRights)
 	return slices.Compact(list)
 }
 
-func compare(a, b Right) int {
+func compareRights(a, b Right) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Resource, b.Resource), strings.Compare(a.Verb, b.Verb), strings.Compare(a.Name, b.Name))
 }
 
@@ -119,7 +119,7 @@ const Path = "(path)"
 // everyName stands for all objects.
 var everyName = []string{""}
 
-func (r *Rule) rights(list []Right) []Right {
+func (r *Rule) appendRights(list []Right) []Right {
 	names := r.Names
 	if len(names) == 0 {
 		names = everyName
@@ -153,8 +153,8 @@ func coversResource(own, other string) bool {
 	return any && strings.HasSuffix(other, "/"+sub)
 }
 
-// meets reports whether two rights have something in common.
-func (r Right) meets(other Right) bool {
+// overlaps reports whether two rights have something in common.
+func (r Right) overlaps(other Right) bool {
 	same := func(a, b string) bool { return a == b || a == all || b == all }
 	return same(r.Verb, other.Verb) && same(r.Group, other.Group) && (r.Name == other.Name || r.Name == "" || other.Name == "") &&
 		(coversResource(r.Resource, other.Resource) || coversResource(other.Resource, r.Resource))

@@ -64,7 +64,7 @@ func compiled(t testing.TB, text string) prooftest.Sample {
 	if err := addFolder(charts, "../../../../charts/mpi-controller", "charts/mpi-controller"); err != nil {
 		t.Fatal(err)
 	}
-	return prooftest.Compiled(t, text, charts)
+	return prooftest.CompileSample(t, text, charts)
 }
 
 // addFolder adds the files of a folder of the machine.

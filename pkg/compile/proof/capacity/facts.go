@@ -28,7 +28,7 @@ type Facts struct {
 	topologies []topology
 	queues     []queue
 	locals     []localQueue
-	unmanaged  []unmanaged
+	unmanaged  []unmanagedNamespace
 	quotas     []namespaceQuota
 	limits     []limitRange
 	claims     []claim
@@ -105,8 +105,8 @@ type topology struct {
 	patch  source.Span
 }
 
-// unmanaged is a namespace without the label by which Red Hat's Kueue knows that it queues the jobs there.
-type unmanaged struct {
+// unmanagedNamespace is a namespace without the label by which Red Hat's Kueue knows that it queues the jobs there.
+type unmanagedNamespace struct {
 	namespace string
 	patch     source.Span
 }
@@ -121,7 +121,7 @@ func FactsOf(objects []object.Object) Facts {
 }
 
 func (f *Facts) add(o *object.Object) {
-	switch r := whole(o); o.ID.Kind {
+	switch r := readerOf(o); o.ID.Kind {
 	case "ClusterTrainingRuntime", "TrainingRuntime":
 		f.runtimes = append(f.runtimes, runtimeOf(o.ID, r))
 	case "ResourceFlavor":
@@ -132,38 +132,38 @@ func (f *Facts) add(o *object.Object) {
 		f.queues = append(f.queues, queueOf(o, r))
 	case "Namespace":
 		if r.text("metadata", "labels", plan.ManagedByKueueLabel) != "true" {
-			f.unmanaged = append(f.unmanaged, unmanaged{o.ID.Name, o.Patch(o.Root.At("metadata", "labels"))})
+			f.unmanaged = append(f.unmanaged, unmanagedNamespace{o.ID.Name, o.PatchSpan(o.Root.At("metadata", "labels"))})
 		}
 	case "LocalQueue":
-		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), o.Patch(o.Root.Get("spec"))})
+		f.locals = append(f.locals, localQueue{o.ID.Namespace, o.ID.Name, r.text("spec", "clusterQueue"), o.PatchSpan(o.Root.Get("spec"))})
 	case "ResourceQuota":
 		hard := r.at("spec", "hard")
 		scoped := o.Root.At("spec", "scopes") != nil || o.Root.At("spec", "scopeSelector") != nil
-		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), scoped, r.at("metadata", "namespace").span(), o.Patch(o.Root.Get("spec"))})
+		f.quotas = append(f.quotas, namespaceQuota{o.ID.Namespace, hard.amounts(), scoped, r.at("metadata", "namespace").span(), o.PatchSpan(o.Root.Get("spec"))})
 	case "LimitRange":
 		f.limits = append(f.limits, limitRangesOf(o, r)...)
 	case "PersistentVolumeClaim":
 		f.claims = append(f.claims, claimOf(o.ID, r))
 	case "WorkloadPriorityClass":
 		value, _ := strconv.ParseInt(r.text("value"), 10, 64)
-		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").span(), o.Patch(&o.Root)})
+		f.priorities = append(f.priorities, priority{o.ID.Name, r.text("description"), value, r.at("value").span(), o.PatchSpan(&o.Root)})
 	}
 }
 
-func topologyOf(o *object.Object, r reader) topology {
-	t := topology{name: o.ID.Name, patch: o.Patch(o.Root.Get("spec"))}
+func topologyOf(o *object.Object, r objectReader) topology {
+	t := topology{name: o.ID.Name, patch: o.PatchSpan(o.Root.Get("spec"))}
 	for _, level := range r.at("spec", "levels").items() {
 		t.levels = append(t.levels, level.text("nodeLabel"))
 	}
 	return t
 }
 
-func limitRangesOf(o *object.Object, r reader) []limitRange {
+func limitRangesOf(o *object.Object, r objectReader) []limitRange {
 	var result []limitRange
 	for _, item := range r.at("spec", "limits").items() {
 		if item.text("type") == "Container" {
 			result = append(result, limitRange{
-				namespace: o.ID.Namespace, at: item.span(), patch: o.Patch(o.Root.Get("spec")),
+				namespace: o.ID.Namespace, at: item.span(), patch: o.PatchSpan(o.Root.Get("spec")),
 				most: item.at("max").amounts(), standard: item.at("default").amounts(), standardAsked: item.at("defaultRequest").amounts(),
 			})
 		}
@@ -171,22 +171,22 @@ func limitRangesOf(o *object.Object, r reader) []limitRange {
 	return result
 }
 
-func claimOf(id object.ID, r reader) claim {
+func claimOf(id object.ID, r objectReader) claim {
 	annotations := r.at("metadata", "annotations")
 	kept := annotations.text("argocd.argoproj.io/sync-options") == "Prune=false,Delete=false" && annotations.text("kustomize.toolkit.fluxcd.io/prune") == "disabled"
 	size, _ := r.at("spec", "resources", "requests").amounts().get("storage")
 	return claim{namespace: id.Namespace, name: id.Name, size: size, kept: kept, at: r.at("metadata", "name").span()}
 }
 
-// reader walks through an object and knows the origin of where it is. The reader of what is not there has no node.
-type reader struct {
+// objectReader walks through an object and knows the origin of where it is. The reader of what is not there has no node.
+type objectReader struct {
 	node *object.Node
 	from *origin.Origin
 }
 
-func whole(o *object.Object) reader { return reader{&o.Root, o.Rule} }
+func readerOf(o *object.Object) objectReader { return objectReader{&o.Root, o.Rule} }
 
-func (r reader) at(path ...string) reader {
+func (r objectReader) at(path ...string) objectReader {
 	for _, key := range path {
 		if r.node == nil {
 			return r
@@ -199,7 +199,7 @@ func (r reader) at(path ...string) reader {
 }
 
 // text returns the scalar at a path, or "".
-func (r reader) text(path ...string) string {
+func (r objectReader) text(path ...string) string {
 	if found := r.at(path...); found.node != nil {
 		return found.node.Text
 	}
@@ -207,7 +207,7 @@ func (r reader) text(path ...string) string {
 }
 
 // span returns where the value is decided.
-func (r reader) span() source.Span {
+func (r objectReader) span() source.Span {
 	if r.from == nil {
 		return source.Span{}
 	}
@@ -215,13 +215,13 @@ func (r reader) span() source.Span {
 }
 
 // items returns the items of a list, or the entries of a map.
-func (r reader) items() []reader {
+func (r objectReader) items() []objectReader {
 	if r.node == nil {
 		return nil
 	}
-	result := make([]reader, len(r.node.Children))
+	result := make([]objectReader, len(r.node.Children))
 	for i := range r.node.Children {
-		result[i] = reader{&r.node.Children[i], r.from}
+		result[i] = objectReader{&r.node.Children[i], r.from}
 		if own := r.node.Children[i].From; own != nil {
 			result[i].from = own
 		}
@@ -230,20 +230,20 @@ func (r reader) items() []reader {
 }
 
 // amounts returns the entries of a map of amounts, which are sorted by name as all maps are.
-func (r reader) amounts() amounts {
+func (r objectReader) amounts() amounts {
 	items := r.items()
 	if len(items) == 0 {
 		return nil
 	}
 	result := make(amounts, len(items))
 	for i, item := range items {
-		result[i] = amount{name: item.node.Key, value: parse(item.node.Key, item.node.Text), from: item.from}
+		result[i] = amount{name: item.node.Key, value: parseAmount(item.node.Key, item.node.Text), from: item.from}
 	}
 	return result
 }
 
-// parse returns an amount as Kueue counts it. What cannot be read counts as nothing; the schema proof reports it.
-func parse(name, text string) int64 {
+// parseAmount returns an amount as Kueue counts it. What cannot be read counts as nothing; the schema proof reports it.
+func parseAmount(name, text string) int64 {
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
 		return 0

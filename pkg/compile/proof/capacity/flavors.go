@@ -20,13 +20,13 @@ func (p *proof) checkFlavors() {
 		profile := p.c.Capacity[i].Profile
 		f := p.flavors[profile.Name]
 		if f == nil {
-			p.blame(diag.QueueUnreachable, profile.At, p.removed("ResourceFlavor", "", profile.Name), "the profile `%s` has no flavor", profile.Name)
+			p.reportAtPatch(diag.QueueUnreachable, profile.At, p.removalPlaces("ResourceFlavor", "", profile.Name), "the profile `%s` has no flavor", profile.Name)
 			continue
 		}
 		if !slices.Equal(f.labels, p.machineLabels(profile)) {
 			p.reportFlavor(profile, f.patch, "is for machines with other labels")
 		}
-		if !slices.EqualFunc(f.taints, taintTolerations(profile), func(taint toleration, t corev1.Toleration) bool { return isFor(t, taint) }) {
+		if !slices.EqualFunc(f.taints, taintTolerations(profile), func(taint toleration, t corev1.Toleration) bool { return isTolerationFor(t, taint) }) {
 			p.reportFlavor(profile, f.patch, "has other taints than the profile tolerates")
 		}
 		p.checkTopologyLevels(profile, f)
@@ -34,7 +34,7 @@ func (p *proof) checkFlavors() {
 }
 
 func (p *proof) reportFlavor(profile *plan.Profile, patch source.Span, what string) {
-	p.blame(diag.Unfaithful, profile.At, []source.Span{patch}, "the flavor `%s` %s", profile.Name, what)
+	p.reportAtPatch(diag.Unfaithful, profile.At, []source.Span{patch}, "the flavor `%s` %s", profile.Name, what)
 }
 
 // machineLabels are those of the machines of a profile. Kueue asks for one at least where it places pods itself.
@@ -71,7 +71,7 @@ func strictestEffect(effect corev1.TaintEffect) corev1.TaintEffect {
 	return effect
 }
 
-func isFor(t corev1.Toleration, taint toleration) bool {
+func isTolerationFor(t corev1.Toleration, taint toleration) bool {
 	return taint.key == t.Key && taint.value == t.Value && taint.effect == string(strictestEffect(t.Effect))
 }
 

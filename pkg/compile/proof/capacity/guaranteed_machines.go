@@ -29,7 +29,7 @@ func (p *proof) checkMachines() {
 	for i := range p.c.Capacity {
 		m := &p.c.Capacity[i]
 		for _, unit := range p.units[m.Profile.Name] {
-			total := p.guaranteed(m.Profile.Name, unit.name)
+			total := p.guaranteedAmount(m.Profile.Name, unit.name)
 			if has := multiplyBounded(unit.value, int64(m.Nodes.V)); total > has {
 				p.reportTooMany(m, unit, total, has)
 				break
@@ -38,7 +38,7 @@ func (p *proof) checkMachines() {
 	}
 }
 
-func (p *proof) guaranteed(flavor, resource string) int64 {
+func (p *proof) guaranteedAmount(flavor, resource string) int64 {
 	var total int64
 	for _, q := range p.all {
 		total = addBounded(total, q.quotaOf(flavor, resource).nominal)
@@ -47,7 +47,7 @@ func (p *proof) guaranteed(flavor, resource string) int64 {
 }
 
 func (p *proof) reportTooMany(m *plan.Machines, unit amount, total, has int64) {
-	report := p.blame(diag.CapacityExceeded, m.Nodes.At, p.patchesOfFlavor(m.Profile.Name, unit.name), "`%s` has %d machines of `%s` (%s %s), its queues guarantee %d (%s %s)",
+	report := p.reportAtPatch(diag.CapacityExceeded, m.Nodes.At, p.patchesOfFlavor(m.Profile.Name, unit.name), "`%s` has %d machines of `%s` (%s %s), its queues guarantee %d (%s %s)",
 		p.c.Name.V, m.Nodes.V, m.Profile.Name, amountText(unit.name, has), unit.name, -(-total/unit.value), amountText(unit.name, total), unit.name).
 		Helpf("lower `nodes` of shares by %d in sum, or raise `capacity`", addBounded(total-has, unit.value-1)/unit.value)
 	for _, q := range p.largestShares(m.Profile.Name, unit.name) {
@@ -59,7 +59,7 @@ func (p *proof) reportTooMany(m *plan.Machines, unit amount, total, has int64) {
 func (p *proof) patchesOfFlavor(flavor, resource string) []source.Span {
 	var patches []source.Span
 	for _, q := range p.all {
-		patches = append(patches, patched(q.quotaOf(flavor, resource).from))
+		patches = append(patches, patchPlace(q.quotaOf(flavor, resource).from))
 	}
 	return patches
 }
@@ -84,13 +84,13 @@ func (p *proof) checkWholeMachines(q *queue) {
 				continue
 			}
 			p.checkScale(q, f, unit, "nominalQuota", func(h resourceQuota) (int64, bool, *origin.Origin) { return h.nominal, true, h.from })
-			p.checkScale(q, f, unit, "borrowingLimit", func(h resourceQuota) (int64, bool, *origin.Origin) { return bound(h.borrow, h.borrowFrom) })
-			p.checkScale(q, f, unit, "lendingLimit", func(h resourceQuota) (int64, bool, *origin.Origin) { return bound(h.lend, h.lendFrom) })
+			p.checkScale(q, f, unit, "borrowingLimit", func(h resourceQuota) (int64, bool, *origin.Origin) { return limitOrNone(h.borrow, h.borrowFrom) })
+			p.checkScale(q, f, unit, "lendingLimit", func(h resourceQuota) (int64, bool, *origin.Origin) { return limitOrNone(h.lend, h.lendFrom) })
 		}
 	}
 }
 
-func bound(limit *int64, from *origin.Origin) (int64, bool, *origin.Origin) {
+func limitOrNone(limit *int64, from *origin.Origin) (int64, bool, *origin.Origin) {
 	if limit == nil {
 		return 0, false, nil
 	}
@@ -125,7 +125,7 @@ func (p *proof) checkScale(q *queue, f *flavorQuota, unit amounts, field string,
 }
 
 func (p *proof) reportOutOfScale(q *queue, f *flavorQuota, h *resourceQuota, field string, span source.Span, what string) {
-	p.blame(diag.QuotaOutOfScale, span, []source.Span{patched(h.from), q.patch}, "`%s`: the %s of %s in the flavor `%s` %s", q.name, field, h.name, f.name, what).
+	p.reportAtPatch(diag.QuotaOutOfScale, span, []source.Span{patchPlace(h.from), q.patch}, "`%s`: the %s of %s in the flavor `%s` %s", q.name, field, h.name, f.name, what).
 		Notef("one machine counts for %s %s", amountText(h.name, p.units[f.name].value(h.name)), h.name).
 		Helpf("change the number of machines in the spec, not single amounts in a patch")
 }
@@ -134,14 +134,14 @@ func (p *proof) reportOutOfScale(q *queue, f *flavorQuota, h *resourceQuota, fie
 // compared: teams share them all the time.
 func (p *proof) checkDevices() {
 	for _, name := range p.c.Accelerators {
-		has, where := p.devices(name)
-		granted := p.granted(name)
+		has, where := p.deviceCount(name)
+		granted := p.deviceQuotas(name)
 		if where == nil || len(granted) == 0 {
 			continue
 		}
 		var promised int64
 		for _, m := range p.c.Capacity {
-			promised = addBounded(promised, p.guaranteed(m.Profile.Name, name))
+			promised = addBounded(promised, p.guaranteedAmount(m.Profile.Name, name))
 		}
 		for _, g := range granted {
 			promised = addBounded(promised, g.value)
@@ -155,8 +155,8 @@ func (p *proof) checkDevices() {
 	}
 }
 
-// granted are the quotas for a device, by namespace, in the order of the tenants.
-func (p *proof) granted(device string) []amount {
+// deviceQuotas are the quotas for a device, by namespace, in the order of the tenants.
+func (p *proof) deviceQuotas(device string) []amount {
 	var result []amount
 	for _, t := range p.c.Tenants {
 		for i := range t.Namespaces {
@@ -170,8 +170,8 @@ func (p *proof) granted(device string) []amount {
 	return result
 }
 
-// devices are how many of an accelerator a cluster has, and the first profile with it.
-func (p *proof) devices(name string) (int64, *plan.Machines) {
+// deviceCount are how many of an accelerator a cluster has, and the first profile with it.
+func (p *proof) deviceCount(name string) (int64, *plan.Machines) {
 	var has int64
 	var where *plan.Machines
 	for i := range p.c.Capacity {

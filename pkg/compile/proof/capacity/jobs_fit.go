@@ -16,8 +16,8 @@ func trimmed(name, prefix string) string { return strings.TrimPrefix(name, prefi
 // checkQueueAdmits asks that the default job of each usable runtime is admitted when nothing else runs, and warns where the largest one
 // never is. Runtimes that the same share refuses are one finding.
 func (p *proof) checkQueueAdmits(t *plan.Tenant, q *queue) {
-	small := map[string][]unreachable{}
-	for _, r := range p.usable(t) {
+	small := map[string][]unreachableSize{}
+	for _, r := range p.usableRuntimes(t) {
 		if q.flavor(r.profile) == nil {
 			continue // a check reports runtimes without share
 		}
@@ -26,7 +26,7 @@ func (p *proof) checkQueueAdmits(t *plan.Tenant, q *queue) {
 		case !why.admitted():
 			p.reportRefused(t, q, r, why)
 		case r.most > r.standard && !p.admits(q, r, r.most).admitted():
-			small[r.profile] = append(small[r.profile], unreachable{r, p.largest(q, r, r.standard, r.most)})
+			small[r.profile] = append(small[r.profile], unreachableSize{r, p.largestAdmitted(q, r, r.standard, r.most)})
 		}
 	}
 	for _, share := range t.Queue.Shares {
@@ -36,14 +36,14 @@ func (p *proof) checkQueueAdmits(t *plan.Tenant, q *queue) {
 	}
 }
 
-// unreachable is a runtime and its largest job that is ever admitted.
-type unreachable struct {
+// unreachableSize is a runtime and its largest job that is ever admitted.
+type unreachableSize struct {
 	runtime *runtime
 	nodes   int64
 }
 
-func (p *proof) reportTooSmall(t *plan.Tenant, share *plan.Share, list []unreachable) {
-	slices.SortFunc(list, func(a, b unreachable) int { return cmp.Compare(a.runtime.name, b.runtime.name) })
+func (p *proof) reportTooSmall(t *plan.Tenant, share *plan.Share, list []unreachableSize) {
+	slices.SortFunc(list, func(a, b unreachableSize) int { return cmp.Compare(a.runtime.name, b.runtime.name) })
 	texts := make([]string, len(list))
 	for i, u := range list {
 		texts[i] = "`" + u.runtime.name + "` allows " + strconv.FormatInt(u.runtime.most, 10) + " nodes and gets " + strconv.FormatInt(u.nodes, 10)
@@ -52,7 +52,7 @@ func (p *proof) reportTooSmall(t *plan.Tenant, share *plan.Share, list []unreach
 		Also(fromSpan(list[0].runtime.mostFrom), "allowed here").Helpf("raise `nodes` or `borrow`, or narrow `nodes.max` with a variant of the tenant")
 }
 
-func (p *proof) reportRefused(t *plan.Tenant, q *queue, r *runtime, why refusal) {
+func (p *proof) reportRefused(t *plan.Tenant, q *queue, r *runtime, why queueRefusal) {
 	span := fromSpan(q.flavor(r.profile).resources[0].from)
 	if p.flavors[r.profile] == nil || p.noteKnownCause(why.code(), span, r) {
 		return // a flavor that is not there is a finding of its own
@@ -71,15 +71,15 @@ func (p *proof) reportRefused(t *plan.Tenant, q *queue, r *runtime, why refusal)
 	p.rememberCause(finding, r)
 }
 
-// cause is what has one finding: a code at a place.
-type cause struct {
+// findingCause is what has one finding: a code at a place.
+type findingCause struct {
 	code diag.Code
 	at   source.Span
 }
 
 // noteKnownCause reports whether a cause was found already, by another runtime, and then adds this one to it as a note.
 func (p *proof) noteKnownCause(code diag.Code, span source.Span, r *runtime) bool {
-	known, found := p.causes[cause{code, span}]
+	known, found := p.causes[findingCause{code, span}]
 	if found && !slices.Contains(known.runtimes, r.name) {
 		known.runtimes = append(known.runtimes, r.name)
 		known.finding.Notef("the same is true of the runtime `%s`", r.name)
@@ -89,7 +89,7 @@ func (p *proof) noteKnownCause(code diag.Code, span source.Span, r *runtime) boo
 
 // rememberCause remembers a cause with the runtime that it was found by.
 func (p *proof) rememberCause(finding *diag.Diagnostic, r *runtime) {
-	p.causes[cause{finding.Code, finding.Span}] = &knownFinding{finding, []string{r.name}}
+	p.causes[findingCause{finding.Code, finding.Span}] = &knownFinding{finding, []string{r.name}}
 }
 
 // knownFinding is a finding about runtimes.
@@ -103,7 +103,7 @@ func (p *proof) checkQuotaAdmits(t *plan.Tenant, r *runtime) {
 	for i := range t.Namespaces {
 		for _, quota := range p.namespace(t.Namespaces[i].V).quotas {
 			for _, hard := range quota.hard {
-				if wanted := r.takes(hard.name); wanted > hard.value && !p.noteKnownCause(diag.QuotaRefusesJob, fromSpan(hard.from), r) {
+				if wanted := r.takenFromQuota(hard.name); wanted > hard.value && !p.noteKnownCause(diag.QuotaRefusesJob, fromSpan(hard.from), r) {
 					p.rememberCause(p.list.Errorf(diag.QuotaRefusesJob, fromSpan(hard.from), "the quota of `%s` has %s %s, the default job of `%s` (nodes: %d) takes %s", quota.namespace, amountText(hard.name, hard.value), hard.name, r.name, r.standard, amountText(hard.name, wanted)).
 						Also(fromSpan(r.standardFrom), "its nodes").Helpf("raise the quota, or lower `nodes.default` of the runtime"), r)
 				}
@@ -112,8 +112,8 @@ func (p *proof) checkQuotaAdmits(t *plan.Tenant, r *runtime) {
 	}
 }
 
-// takes is what the default job of a runtime takes from a quota.
-func (r *runtime) takes(hard string) int64 {
+// takenFromQuota is what the default job of a runtime takes from a quota.
+func (r *runtime) takenFromQuota(hard string) int64 {
 	switch hard {
 	case "limits.memory":
 		return r.usual.value("memory") // runtimes limit memory to what they request
@@ -154,7 +154,7 @@ func (p *proof) checkLimitRanges(n *namespace) {
 	for _, l := range n.limits {
 		for _, asked := range l.standardAsked {
 			if most, found := l.standard.get(asked.name); found && asked.value > most.value {
-				p.blame(diag.LimitsRefuseRuntime, fromSpan(asked.from), []source.Span{patched(asked.from), patched(most.from)}, "the limits of `%s` request %s %s by default and limit it to %s: the API server refuses that", l.namespace, amountText(asked.name, asked.value), asked.name, amountText(asked.name, most.value))
+				p.reportAtPatch(diag.LimitsRefuseRuntime, fromSpan(asked.from), []source.Span{patchPlace(asked.from), patchPlace(most.from)}, "the limits of `%s` request %s %s by default and limit it to %s: the API server refuses that", l.namespace, amountText(asked.name, asked.value), asked.name, amountText(asked.name, most.value))
 			}
 			p.checkBelowMost(l, asked)
 		}
@@ -172,7 +172,7 @@ func (p *proof) checkLimitRanges(n *namespace) {
 // checkLimited asks that the quota and the limits of the tenant hold in a namespace.
 func (p *proof) checkLimited(name *plan.Value[string], n *namespace) {
 	missing := func(kind, of string) {
-		p.blame(diag.Unfaithful, name.At, p.removed(kind, name.V, ""), "the namespace `%s` has no %s%s", name.V, kind, of)
+		p.reportAtPatch(diag.Unfaithful, name.At, p.removalPlaces(kind, name.V, ""), "the namespace `%s` has no %s%s", name.V, kind, of)
 	}
 	if len(n.quotas) == 0 {
 		missing("ResourceQuota", "")
@@ -184,7 +184,7 @@ func (p *proof) checkLimited(name *plan.Value[string], n *namespace) {
 
 func (p *proof) checkBelowMost(l *limitRange, standard amount) {
 	if most, found := l.most.get(standard.name); found && standard.value > most.value {
-		p.blame(diag.LimitsRefuseRuntime, fromSpan(standard.from), []source.Span{patched(standard.from), patched(most.from)}, "the limits of `%s` give %s %s by default, more than the maximum %s: the API server refuses that", l.namespace, amountText(standard.name, standard.value), standard.name, amountText(most.name, most.value))
+		p.reportAtPatch(diag.LimitsRefuseRuntime, fromSpan(standard.from), []source.Span{patchPlace(standard.from), patchPlace(most.from)}, "the limits of `%s` give %s %s by default, more than the maximum %s: the API server refuses that", l.namespace, amountText(standard.name, standard.value), standard.name, amountText(most.name, most.value))
 	}
 }
 

@@ -112,11 +112,11 @@ func (m *kueueModel) potentialAvailableAt(q *queue, flavor, resource string, dep
 	return value
 }
 
-// matches reports whether Kueue may charge a pod set to a flavor: labels, taints and topology (checkFlavorForPodSets). Only the labels
+// mayCharge reports whether Kueue may charge a pod set to a flavor: labels, taints and topology (checkFlavorForPodSets). Only the labels
 // that some flavor of the group has count.
-func (m *kueueModel) matches(q *queue, g *resourceGroup, set *podSet, f *flavor) bool {
+func (m *kueueModel) mayCharge(q *queue, g *resourceGroup, set *podSet, f *flavor) bool {
 	for _, wanted := range set.selector {
-		if m.distinguishes(g, wanted.name) && !slices.Contains(f.labels, wanted) {
+		if m.groupDistinguishes(g, wanted.name) && !slices.Contains(f.labels, wanted) {
 			return false
 		}
 	}
@@ -128,7 +128,7 @@ func (m *kueueModel) matches(q *queue, g *resourceGroup, set *podSet, f *flavor)
 	return m.suitsTopology(q, set, f)
 }
 
-func (m *kueueModel) distinguishes(g *resourceGroup, key string) bool {
+func (m *kueueModel) groupDistinguishes(g *resourceGroup, key string) bool {
 	for _, own := range g.flavors {
 		f := m.flavors[own.name]
 		if f != nil && slices.ContainsFunc(f.labels, func(l label) bool { return l.name == key }) {
@@ -154,14 +154,14 @@ func (t toleration) admits(taint toleration) bool {
 // suitsTopology reports whether the flavor suits the pod set's wish for a topology level, or its lack (checkPodSetAndFlavorMatchForTAS).
 func (m *kueueModel) suitsTopology(q *queue, set *podSet, f *flavor) bool {
 	if set.level == "" {
-		return f.topology == "" || q.topological(m.flavors)
+		return f.topology == "" || q.allFlavorsHaveTopology(m.flavors)
 	}
 	levels := m.topologies[f.topology]
 	return levels != nil && slices.Contains(levels.levels, set.level)
 }
 
-// refusal is why a queue never admits a job. The zero refusal means that it does.
-type refusal struct {
+// queueRefusal is why a queue never admits a job. The zero refusal means that it does.
+type queueRefusal struct {
 	// uncovered is a resource that the queue does not count.
 	uncovered string
 	// unplaced is a pod set that no flavor takes.
@@ -172,10 +172,10 @@ type refusal struct {
 	wanted, most int64
 }
 
-func (r refusal) admitted() bool { return r == refusal{} }
+func (r queueRefusal) admitted() bool { return r == queueRefusal{} }
 
 // code is the finding about a refusal.
-func (r refusal) code() diag.Code {
+func (r queueRefusal) code() diag.Code {
 	switch {
 	case r.uncovered != "":
 		return diag.NotCovered
@@ -187,39 +187,39 @@ func (r refusal) code() diag.Code {
 
 // admits reports whether a queue admits a job when nothing else runs: pod set after pod set, each to the first flavor that takes it
 // and has room, as Kueue's scheduler does.
-func (m *kueueModel) admits(q *queue, r *runtime, nodes int64) refusal {
+func (m *kueueModel) admits(q *queue, r *runtime, nodes int64) queueRefusal {
 	used := make(flavorQuantities, 0, 2*len(r.node.requests))
-	if why := m.charge(q, &r.launcher, 1, &used); !why.admitted() {
+	if why := m.chargePodSet(q, &r.launcher, 1, &used); !why.admitted() {
 		return why
 	}
 	if pods := r.nodePods(nodes); pods > 0 {
-		return m.charge(q, &r.node, pods, &used)
+		return m.chargePodSet(q, &r.node, pods, &used)
 	}
-	return refusal{}
+	return queueRefusal{}
 }
 
-func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuantities) refusal {
+func (m *kueueModel) chargePodSet(q *queue, set *podSet, pods int64, used *flavorQuantities) queueRefusal {
 	var g *resourceGroup
 	for _, request := range set.requests {
 		if request.value == 0 {
 			continue
 		}
-		if g = q.covering(request.name); g == nil {
-			return refusal{uncovered: request.name}
+		if g = q.groupCovering(request.name); g == nil {
+			return queueRefusal{uncovered: request.name}
 		}
 	}
 	if g == nil {
-		return refusal{}
+		return queueRefusal{}
 	}
-	why := refusal{unplaced: set.name}
+	why := queueRefusal{unplaced: set.name}
 	for i := range g.flavors {
 		f := m.flavors[g.flavors[i].name]
-		if f == nil || !m.matches(q, g, set, f) {
+		if f == nil || !m.mayCharge(q, g, set, f) {
 			continue
 		}
 		short := m.chargeFlavor(q, f.name, set, pods, used)
 		if short.admitted() {
-			return refusal{}
+			return queueRefusal{}
 		}
 		if why.unplaced != "" || short.most > 0 {
 			why = short
@@ -229,14 +229,14 @@ func (m *kueueModel) charge(q *queue, set *podSet, pods int64, used *flavorQuant
 }
 
 // chargeFlavor charges a pod set to a flavor if there can ever be enough of it.
-func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int64, used *flavorQuantities) refusal {
+func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int64, used *flavorQuantities) queueRefusal {
 	for _, request := range set.requests {
 		wanted, most := multiplyBounded(request.value, pods), m.potentialAvailable(q, flavor, request.name)
 		if before := used.get(flavor, request.name); before != nil {
 			wanted = addBounded(wanted, before.value)
 		}
 		if wanted > most {
-			return refusal{short: request.name, flavor: flavor, wanted: wanted, most: most}
+			return queueRefusal{short: request.name, flavor: flavor, wanted: wanted, most: most}
 		}
 	}
 	for _, request := range set.requests {
@@ -246,11 +246,11 @@ func (m *kueueModel) chargeFlavor(q *queue, flavor string, set *podSet, pods int
 		}
 		*used = append(*used, flavorQuantity{flavor, request.name, multiplyBounded(request.value, pods)})
 	}
-	return refusal{}
+	return queueRefusal{}
 }
 
-// largest returns the largest job that a queue ever admits, between a number of nodes that it admits and one that it does not.
-func (m *kueueModel) largest(q *queue, r *runtime, admitted, refused int64) int64 {
+// largestAdmitted returns the largest job that a queue ever admits, between a number of nodes that it admits and one that it does not.
+func (m *kueueModel) largestAdmitted(q *queue, r *runtime, admitted, refused int64) int64 {
 	for refused-admitted > 1 {
 		if middle := (admitted + refused) / 2; m.admits(q, r, middle).admitted() {
 			admitted = middle

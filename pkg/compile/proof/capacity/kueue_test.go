@@ -47,7 +47,7 @@ func checkKueue(t *testing.T, facts []Facts) {
 	}
 	for _, job := range largestJobs {
 		q, r := b.queues[job.queue], runtimes[job.runtime]
-		if got := b.largest(q, r, 1, 100); got != job.want {
+		if got := b.largestAdmitted(q, r, 1, 100); got != job.want {
 			t.Errorf("the largest job of `%s` in `%s` has %d nodes, Kueue says %d", job.runtime, job.queue, got, job.want)
 		}
 	}

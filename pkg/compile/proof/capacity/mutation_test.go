@@ -47,9 +47,9 @@ func compile(t testing.TB, files fstest.MapFS) []cluster {
 	var result []cluster
 	for _, p := range plan.Clusters(resolve.IndexDocuments(decode.Loader{Root: files}.Load(source.Find(files), list), list), "", list) {
 		check.Cluster(p, list)
-		c := cluster{plan: p, units: [][]object.Object{lower.Platform(p), lower.Runtimes(p, list)}}
+		c := cluster{plan: p, units: [][]object.Object{lower.PlatformObjects(p), lower.RuntimeObjects(p, list)}}
 		for _, tenant := range p.Tenants {
-			c.units = append(c.units, lower.Tenant(p, tenant, list))
+			c.units = append(c.units, lower.TenantObjects(p, tenant, list))
 		}
 		result = append(result, c)
 	}
@@ -368,7 +368,7 @@ func BenchmarkProve(b *testing.B) {
 		one.Name.V = fmt.Sprintf("%s%d", tenant.Name.V, i)
 		one.Namespaces = []plan.Value[string]{{V: one.Name.V}}
 		c.plan.Tenants = append(c.plan.Tenants, &one)
-		units = append(units, lower.Tenant(c.plan, &one, &diag.List{}))
+		units = append(units, lower.TenantObjects(c.plan, &one, &diag.List{}))
 	}
 	for i := range c.plan.Capacity {
 		c.plan.Capacity[i].Nodes.V = 10_000

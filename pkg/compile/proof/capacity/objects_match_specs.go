@@ -50,10 +50,10 @@ func (p *proof) checkQuota(spec amounts, name string, n *namespace) {
 		}
 		switch {
 		case least == nil:
-			p.blame(diag.Unfaithful, fromSpan(most.from), p.patchesOfNamespace(name, n), "no quota of the namespace `%s` bounds %s, its spec says %s", name, most.name, amountText(most.name, most.value))
+			p.reportAtPatch(diag.Unfaithful, fromSpan(most.from), p.patchesOfNamespace(name, n), "no quota of the namespace `%s` bounds %s, its spec says %s", name, most.name, amountText(most.name, most.value))
 			return
 		case least.value > most.value:
-			p.blame(diag.Unfaithful, fromSpan(most.from), []source.Span{otherSpan(least.from, most.from)}, "the quota of the namespace `%s` allows %s %s, its spec says %s", name, amountText(most.name, least.value), most.name, amountText(most.name, most.value))
+			p.reportAtPatch(diag.Unfaithful, fromSpan(most.from), []source.Span{otherSpan(least.from, most.from)}, "the quota of the namespace `%s` allows %s %s, its spec says %s", name, amountText(most.name, least.value), most.name, amountText(most.name, most.value))
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (p *proof) patchesOfNamespace(name string, n *namespace) []source.Span {
 	for _, q := range n.quotas {
 		places = append(places, q.patch)
 	}
-	return append(places, p.removed("ResourceQuota", name, "")...)
+	return append(places, p.removalPlaces("ResourceQuota", name, "")...)
 }
 
 // checkContainerMax asks that a container of a namespace may take no more than the spec of its tenant says.
@@ -91,7 +91,7 @@ func (p *proof) checkMaxNotAbove(most amount, name string, n *namespace) {
 	if len(n.limits) == 0 {
 		return // reported as missing
 	}
-	least, patches := amount{value: math.MaxInt64}, p.removed("LimitRange", name, "")
+	least, patches := amount{value: math.MaxInt64}, p.removalPlaces("LimitRange", name, "")
 	for _, l := range n.limits {
 		patches = append(patches, l.patch)
 		if has, found := l.most.get(most.name); found && has.value < least.value {
@@ -99,7 +99,7 @@ func (p *proof) checkMaxNotAbove(most amount, name string, n *namespace) {
 		}
 	}
 	if least.value > most.value {
-		p.blame(diag.Unfaithful, fromSpan(most.from), patches, "the limits of the namespace `%s` let a container take more than %s %s, which its spec says", name, amountText(most.name, most.value), most.name)
+		p.reportAtPatch(diag.Unfaithful, fromSpan(most.from), patches, "the limits of the namespace `%s` let a container take more than %s %s, which its spec says", name, amountText(most.name, most.value), most.name)
 	}
 }
 
@@ -130,10 +130,10 @@ func (p *proof) checkShare(t *plan.Tenant, q *queue, f *flavorQuota, share *plan
 		}
 		switch {
 		case h.nominal > multiplyBounded(one, nodes):
-			p.blame(diag.Unfaithful, spec, []source.Span{patched(h.from), q.patch}, "the queue `%s` has %s %s of `%s`, its spec says %s", q.name, amountText(h.name, h.nominal), h.name, f.name, amountText(h.name, multiplyBounded(one, nodes)))
+			p.reportAtPatch(diag.Unfaithful, spec, []source.Span{patchPlace(h.from), q.patch}, "the queue `%s` has %s %s of `%s`, its spec says %s", q.name, amountText(h.name, h.nominal), h.name, f.name, amountText(h.name, multiplyBounded(one, nodes)))
 			return
 		case q.parent != "" && !borrows && one > 0 && (h.borrow == nil || *h.borrow > multiplyBounded(one, borrow)):
-			p.blame(diag.Unfaithful, spec, []source.Span{patched(h.borrowFrom), q.patch}, "the queue `%s` borrows more %s of `%s` than its spec says: %s", q.name, h.name, f.name, amountText(h.name, multiplyBounded(one, borrow)))
+			p.reportAtPatch(diag.Unfaithful, spec, []source.Span{patchPlace(h.borrowFrom), q.patch}, "the queue `%s` borrows more %s of `%s` than its spec says: %s", q.name, h.name, f.name, amountText(h.name, multiplyBounded(one, borrow)))
 			return
 		}
 	}

@@ -32,9 +32,9 @@ func Prove(c *plan.Cluster, facts []Facts, list *diag.List) {
 }
 
 func newProof(c *plan.Cluster, facts []Facts, list *diag.List) *proof {
-	p := &proof{c: c, list: list, kueueModel: newKueueModel(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[cause]*knownFinding{}}
+	p := &proof{c: c, list: list, kueueModel: newKueueModel(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}, causes: map[findingCause]*knownFinding{}}
 	for i := range facts {
-		p.read(&facts[i])
+		p.readFacts(&facts[i])
 	}
 	return p
 }
@@ -53,21 +53,21 @@ type proof struct {
 	// units are what one machine of a profile counts for.
 	units map[string]amounts
 	// causes are findings that several runtimes may share.
-	causes map[cause]*knownFinding
+	causes map[findingCause]*knownFinding
 }
 
 // namespace is what is known of one namespace.
 type namespace struct {
 	local *localQueue
 	// unmanaged is nil for a namespace with the label of Red Hat's Kueue.
-	unmanaged *unmanaged
+	unmanaged *unmanagedNamespace
 	quotas    []*namespaceQuota
 	limits    []*limitRange
 	claims    []*claim
 	runtimes  []*runtime
 }
 
-func (p *proof) read(f *Facts) {
+func (p *proof) readFacts(f *Facts) {
 	for i := range f.queues {
 		p.all = append(p.all, &f.queues[i])
 	}
@@ -139,7 +139,7 @@ func (p *proof) checkTenant(t *plan.Tenant) {
 	var q *queue
 	if t.Queue != nil {
 		if q = p.queues[t.Name.V]; q == nil {
-			p.blame(diag.QueueUnreachable, t.Queue.Shares[0].ProfileName.At, p.removed("ClusterQueue", "", t.Name.V), "the tenant `%s` has shares and no ClusterQueue is compiled", t.Name.V)
+			p.reportAtPatch(diag.QueueUnreachable, t.Queue.Shares[0].ProfileName.At, p.removalPlaces("ClusterQueue", "", t.Name.V), "the tenant `%s` has shares and no ClusterQueue is compiled", t.Name.V)
 			return
 		}
 		p.checkQueue(t, q)
@@ -153,8 +153,8 @@ func (p *proof) checkTenant(t *plan.Tenant) {
 	}
 }
 
-// usable are the runtimes that a tenant can use: those of the catalog, and its own, which are the same in all its namespaces.
-func (p *proof) usable(t *plan.Tenant) []*runtime {
+// usableRuntimes are the runtimes that a tenant can use: those of the catalog, and its own, which are the same in all its namespaces.
+func (p *proof) usableRuntimes(t *plan.Tenant) []*runtime {
 	result := make([]*runtime, 0, len(t.Usable)+len(t.Variants))
 	for _, r := range t.Usable {
 		if found := p.runtimes[r.Name.V]; found != nil {
@@ -167,7 +167,7 @@ func (p *proof) usable(t *plan.Tenant) []*runtime {
 	return result
 }
 
-func quoted(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+func quotedNames(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
 // checkNamespaces proves what no other tenant changes.
 func (p *proof) checkNamespaces(t *plan.Tenant) {
@@ -180,7 +180,7 @@ func (p *proof) checkNamespaces(t *plan.Tenant) {
 		p.checkLimitRanges(n)
 		p.checkClaims(n)
 	}
-	for _, r := range p.usable(t) {
+	for _, r := range p.usableRuntimes(t) {
 		p.checkLimitRangeAdmits(t, r)
 		p.checkQuotaAdmits(t, r)
 	}

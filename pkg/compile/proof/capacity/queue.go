@@ -57,15 +57,15 @@ type flavor struct {
 	at, patch      source.Span
 }
 
-func queueOf(o *object.Object, r reader) queue {
+func queueOf(o *object.Object, r objectReader) queue {
 	spec := r.at("spec")
-	q := queue{name: o.ID.Name, cohort: o.ID.Kind == "Cohort", at: r.at("metadata", "name").span(), patch: o.Patch(o.Root.Get("spec"))}
+	q := queue{name: o.ID.Name, cohort: o.ID.Kind == "Cohort", at: r.at("metadata", "name").span(), patch: o.PatchSpan(o.Root.Get("spec"))}
 	for _, key := range []string{"cohortName", "cohort", "parentName"} {
 		if parent := spec.at(key); parent.node != nil {
 			q.parent, q.parentFrom = parent.node.Text, parent.from
 		}
 	}
-	q.selects(spec.at("namespaceSelector"))
+	q.readSelector(spec.at("namespaceSelector"))
 	preemption := spec.at("preemption")
 	q.reclaim, q.within, q.preemption = preemption.text("reclaimWithinCohort"), preemption.text("withinClusterQueue"), preemption.from
 	for _, item := range spec.at("resourceGroups").items() {
@@ -74,8 +74,8 @@ func queueOf(o *object.Object, r reader) queue {
 	return q
 }
 
-// selects reads a namespace selector: names, or anything else, which may admit any namespace.
-func (q *queue) selects(selector reader) {
+// readSelector reads a namespace selector: names, or anything else, which may admit any namespace.
+func (q *queue) readSelector(selector objectReader) {
 	if selector.node == nil {
 		return
 	}
@@ -89,7 +89,7 @@ func (q *queue) selects(selector reader) {
 	}
 }
 
-func resourceGroupOf(r reader) resourceGroup {
+func resourceGroupOf(r objectReader) resourceGroup {
 	var g resourceGroup
 	for _, item := range r.at("coveredResources").items() {
 		g.covered = append(g.covered, item.node.Text)
@@ -104,24 +104,24 @@ func resourceGroupOf(r reader) resourceGroup {
 	return g
 }
 
-func resourceQuotaOf(r reader) resourceQuota {
+func resourceQuotaOf(r objectReader) resourceQuota {
 	name := r.text("name")
-	h := resourceQuota{name: name, nominal: parse(name, r.text("nominalQuota")), from: r.at("nominalQuota").from}
+	h := resourceQuota{name: name, nominal: parseAmount(name, r.text("nominalQuota")), from: r.at("nominalQuota").from}
 	h.borrow, h.borrowFrom = boundOf(name, r.at("borrowingLimit"))
 	h.lend, h.lendFrom = boundOf(name, r.at("lendingLimit"))
 	return h
 }
 
-func boundOf(name string, limit reader) (*int64, *origin.Origin) {
+func boundOf(name string, limit objectReader) (*int64, *origin.Origin) {
 	if limit.node == nil {
 		return nil, nil
 	}
-	value := parse(name, limit.node.Text)
+	value := parseAmount(name, limit.node.Text)
 	return &value, limit.from
 }
 
-func flavorOf(o *object.Object, r reader) flavor {
-	f := flavor{name: o.ID.Name, patch: o.Patch(o.Root.Get("spec")), topology: r.text("spec", "topologyName"), at: r.at("metadata", "name").span()}
+func flavorOf(o *object.Object, r objectReader) flavor {
+	f := flavor{name: o.ID.Name, patch: o.PatchSpan(o.Root.Get("spec")), topology: r.text("spec", "topologyName"), at: r.at("metadata", "name").span()}
 	for _, item := range r.at("spec", "nodeLabels").items() {
 		f.labels = append(f.labels, label{item.node.Key, item.node.Text})
 	}
@@ -155,8 +155,8 @@ func (q *queue) quotaOf(flavor, name string) resourceQuota {
 	return resourceQuota{}
 }
 
-// covering returns the group that covers a resource, or nil.
-func (q *queue) covering(name string) *resourceGroup {
+// groupCovering returns the group that covers a resource, or nil.
+func (q *queue) groupCovering(name string) *resourceGroup {
 	for g := range q.groups {
 		if slices.Contains(q.groups[g].covered, name) {
 			return &q.groups[g]
@@ -165,8 +165,8 @@ func (q *queue) covering(name string) *resourceGroup {
 	return nil
 }
 
-// topological reports whether all flavors of the queue have a topology: then Kueue places every pod, wish or not.
-func (q *queue) topological(flavors map[string]*flavor) bool {
+// allFlavorsHaveTopology reports whether all flavors of the queue have a topology: then Kueue places every pod, wish or not.
+func (q *queue) allFlavorsHaveTopology(flavors map[string]*flavor) bool {
 	for _, g := range q.groups {
 		for _, f := range g.flavors {
 			if known := flavors[f.name]; known == nil || known.topology == "" {

@@ -38,7 +38,7 @@ func (p *proof) checkFlavorLimits(q *queue, f *flavorQuota) {
 // lists what its group covers.
 func (p *proof) checkReferences(q *queue) {
 	if q.parent != "" && p.cohorts[q.parent] == nil {
-		p.blame(diag.QueueUnreachable, fromSpan(q.parentFrom), p.removed("Cohort", "", q.parent), "`%s` is in the cohort `%s`, which is not compiled", q.name, q.parent)
+		p.reportAtPatch(diag.QueueUnreachable, fromSpan(q.parentFrom), p.removalPlaces("Cohort", "", q.parent), "`%s` is in the cohort `%s`, which is not compiled", q.name, q.parent)
 	}
 	for _, g := range q.groups {
 		for i := range g.flavors {
@@ -50,15 +50,15 @@ func (p *proof) checkReferences(q *queue) {
 func (p *proof) checkFlavorReference(q *queue, g *resourceGroup, own *flavorQuota) {
 	f := p.flavors[own.name]
 	if f == nil {
-		p.blame(diag.QueueUnreachable, fromSpan(own.from), p.removed("ResourceFlavor", "", own.name), "`%s` has quota of the flavor `%s`, which is not compiled: Kueue stops the queue", q.name, own.name)
+		p.reportAtPatch(diag.QueueUnreachable, fromSpan(own.from), p.removalPlaces("ResourceFlavor", "", own.name), "`%s` has quota of the flavor `%s`, which is not compiled: Kueue stops the queue", q.name, own.name)
 		return
 	}
 	if f.topology != "" && p.topologies[f.topology] == nil {
-		p.blame(diag.QueueUnreachable, f.at, append(p.removed("Topology", "", f.topology), f.patch), "the flavor `%s` has the topology `%s`, which is not compiled: Kueue stops its queues", f.name, f.topology)
+		p.reportAtPatch(diag.QueueUnreachable, f.at, append(p.removalPlaces("Topology", "", f.topology), f.patch), "the flavor `%s` has the topology `%s`, which is not compiled: Kueue stops its queues", f.name, f.topology)
 	}
 	same := slices.EqualFunc(g.covered, own.resources, func(name string, h resourceQuota) bool { return name == h.name })
 	if !same {
-		p.blame(diag.NotCovered, fromSpan(own.from), []source.Span{q.patch}, "`%s`: the flavor `%s` does not list the covered resources %s in their order: Kueue refuses the queue", q.name, own.name, quoted(g.covered))
+		p.reportAtPatch(diag.NotCovered, fromSpan(own.from), []source.Span{q.patch}, "`%s`: the flavor `%s` does not list the covered resources %s in their order: Kueue refuses the queue", q.name, own.name, quotedNames(g.covered))
 	}
 }
 
@@ -66,13 +66,13 @@ func (p *proof) checkFlavorReference(q *queue, g *resourceGroup, own *flavorQuot
 func (p *proof) checkReached(q *queue, name *plan.Value[string], n *namespace) {
 	switch {
 	case n.local == nil:
-		p.blame(diag.QueueUnreachable, name.At, p.removed("LocalQueue", name.V, plan.LocalQueue), "the namespace `%s` has no LocalQueue `%s`: its jobs would wait forever", name.V, plan.LocalQueue)
+		p.reportAtPatch(diag.QueueUnreachable, name.At, p.removalPlaces("LocalQueue", name.V, plan.LocalQueue), "the namespace `%s` has no LocalQueue `%s`: its jobs would wait forever", name.V, plan.LocalQueue)
 	case n.local.queue != q.name:
-		p.blame(diag.QueueUnreachable, name.At, []source.Span{n.local.patch}, "the LocalQueue of `%s` leads to `%s`, not to the tenant's queue `%s`", name.V, n.local.queue, q.name)
+		p.reportAtPatch(diag.QueueUnreachable, name.At, []source.Span{n.local.patch}, "the LocalQueue of `%s` leads to `%s`, not to the tenant's queue `%s`", name.V, n.local.queue, q.name)
 	case p.c.OpenShift && n.unmanaged != nil:
-		p.blame(diag.QueueUnreachable, name.At, []source.Span{n.unmanaged.patch}, "Red Hat's Kueue does not queue the jobs of the namespace `%s`, which lacks the label `%s: \"true\"`: they start at once", name.V, plan.ManagedByKueueLabel)
+		p.reportAtPatch(diag.QueueUnreachable, name.At, []source.Span{n.unmanaged.patch}, "Red Hat's Kueue does not queue the jobs of the namespace `%s`, which lacks the label `%s: \"true\"`: they start at once", name.V, plan.ManagedByKueueLabel)
 	case !q.everywhere && !slices.Contains(q.namespaces, name.V):
-		p.blame(diag.QueueUnreachable, name.At, []source.Span{q.patch}, "the queue `%s` does not admit jobs from `%s`", q.name, name.V).Helpf("`namespaceSelector` must name it")
+		p.reportAtPatch(diag.QueueUnreachable, name.At, []source.Span{q.patch}, "the queue `%s` does not admit jobs from `%s`", q.name, name.V).Helpf("`namespaceSelector` must name it")
 	}
 	for _, quota := range n.quotas {
 		p.checkCountedOnce(q, quota)
@@ -83,7 +83,7 @@ func (p *proof) checkReached(q *queue, name *plan.Value[string], n *namespace) {
 func (p *proof) checkCountedOnce(q *queue, quota *namespaceQuota) {
 	for _, hard := range quota.hard {
 		for _, name := range []string{hard.name, trimmed(hard.name, "requests."), trimmed(hard.name, "limits.")} {
-			if q.covering(name) != nil {
+			if q.groupCovering(name) != nil {
 				p.list.Errorf(diag.CountedTwice, fromSpan(hard.from), "the quota of `%s` and the queue `%s` both count %s: one day Kueue admits a job whose pods the quota refuses", quota.namespace, q.name, name).
 					Helpf("look at the patch that adds `%s` to the quota", hard.name)
 				return
@@ -95,7 +95,7 @@ func (p *proof) checkCountedOnce(q *queue, quota *namespaceQuota) {
 // checkQueue asks that a queue does what its spec says: it is in its cohort, serves its tenant alone, and preempts whom it may.
 func (p *proof) checkQueue(t *plan.Tenant, q *queue) {
 	if q.parent != t.Queue.Cohort.V {
-		p.blame(diag.Unfaithful, t.Queue.Cohort.At, []source.Span{q.patch}, "the queue `%s` is in the cohort `%s`, its spec says `%s`", q.name, q.parent, t.Queue.Cohort.V)
+		p.reportAtPatch(diag.Unfaithful, t.Queue.Cohort.At, []source.Span{q.patch}, "the queue `%s` is in the cohort `%s`, its spec says `%s`", q.name, q.parent, t.Queue.Cohort.V)
 	}
 	own := func(name string) bool {
 		return slices.ContainsFunc(t.Namespaces, func(n plan.Value[string]) bool { return n.V == name })
@@ -103,9 +103,9 @@ func (p *proof) checkQueue(t *plan.Tenant, q *queue) {
 	foreign := slices.IndexFunc(q.namespaces, func(name string) bool { return !own(name) })
 	switch {
 	case q.everywhere:
-		p.blame(diag.Unfaithful, t.Name.At, []source.Span{q.patch}, "the queue `%s` admits jobs from namespaces of others", q.name).Helpf("select namespaces by the label `kubernetes.io/metadata.name`")
+		p.reportAtPatch(diag.Unfaithful, t.Name.At, []source.Span{q.patch}, "the queue `%s` admits jobs from namespaces of others", q.name).Helpf("select namespaces by the label `kubernetes.io/metadata.name`")
 	case foreign >= 0:
-		p.blame(diag.Unfaithful, t.Name.At, []source.Span{q.patch}, "the queue `%s` admits jobs from `%s`, which is not the tenant's", q.name, q.namespaces[foreign])
+		p.reportAtPatch(diag.Unfaithful, t.Name.At, []source.Span{q.patch}, "the queue `%s` admits jobs from `%s`, which is not the tenant's", q.name, q.namespaces[foreign])
 	}
 	p.checkShares(t, q)
 	reclaim, within := "Never", "Never"
@@ -116,7 +116,7 @@ func (p *proof) checkQueue(t *plan.Tenant, q *queue) {
 		within = "LowerPriority"
 	}
 	if q.reclaim != reclaim || q.within != within {
-		p.blame(diag.Unfaithful, t.Queue.Preempts.At, []source.Span{q.patch}, "the queue `%s` preempts `%s` in its cohort and `%s` of its own jobs; `%s` means `%s` and `%s`",
+		p.reportAtPatch(diag.Unfaithful, t.Queue.Preempts.At, []source.Span{q.patch}, "the queue `%s` preempts `%s` in its cohort and `%s` of its own jobs; `%s` means `%s` and `%s`",
 			q.name, q.reclaim, q.within, t.Queue.Preempts.V, reclaim, within)
 	}
 }
@@ -130,11 +130,11 @@ func (p *proof) checkPriorities() {
 		i := slices.IndexFunc(p.priorities, func(have priority) bool { return have.name == wanted.Name.V })
 		switch {
 		case i < 0:
-			p.blame(diag.Unfaithful, wanted.Name.At, p.removed("WorkloadPriorityClass", "", wanted.Name.V), "the priority `%s` has no WorkloadPriorityClass", wanted.Name.V)
+			p.reportAtPatch(diag.Unfaithful, wanted.Name.At, p.removalPlaces("WorkloadPriorityClass", "", wanted.Name.V), "the priority `%s` has no WorkloadPriorityClass", wanted.Name.V)
 		case p.priorities[i].value != int64(wanted.Level.V):
-			p.blame(diag.Unfaithful, wanted.Level.At, []source.Span{p.priorities[i].patch}, "the WorkloadPriorityClass `%s` is %d, its spec says %d", wanted.Name.V, p.priorities[i].value, wanted.Level.V)
+			p.reportAtPatch(diag.Unfaithful, wanted.Level.At, []source.Span{p.priorities[i].patch}, "the WorkloadPriorityClass `%s` is %d, its spec says %d", wanted.Name.V, p.priorities[i].value, wanted.Level.V)
 		case p.priorities[i].description != wanted.Description.V:
-			p.blame(diag.Unfaithful, wanted.Name.At, []source.Span{p.priorities[i].patch}, "the WorkloadPriorityClass `%s` is described otherwise than in its spec", wanted.Name.V)
+			p.reportAtPatch(diag.Unfaithful, wanted.Name.At, []source.Span{p.priorities[i].patch}, "the WorkloadPriorityClass `%s` is described otherwise than in its spec", wanted.Name.V)
 		}
 	}
 }

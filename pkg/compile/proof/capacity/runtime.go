@@ -53,7 +53,7 @@ func (r *runtime) nodePods(nodes int64) int64 {
 	return nodes
 }
 
-func runtimeOf(id object.ID, o reader) runtime {
+func runtimeOf(id object.ID, o objectReader) runtime {
 	r := runtime{name: id.Name, namespace: id.Namespace, at: o.at("metadata", "name").span()}
 	r.profile = o.text("metadata", "labels", "lockstep.dev/profile")
 	r.runsRanks = o.text("spec", "mlPolicy", "mpi", "runLauncherAsNode") == "true"
@@ -76,11 +76,11 @@ func runtimeOf(id object.ID, o reader) runtime {
 	if r.runsRanks {
 		r.standard++
 	}
-	r.usual = r.job(r.standard)
+	r.usual = r.jobAmounts(r.standard)
 	return r
 }
 
-func podSetOf(name string, template reader) podSet {
+func podSetOf(name string, template objectReader) podSet {
 	spec := template.at("spec")
 	set := podSet{name: name, level: template.text("metadata", "annotations", "kueue.x-k8s.io/podset-required-topology")}
 	for _, item := range spec.at("nodeSelector").items() {
@@ -103,7 +103,7 @@ func podSetOf(name string, template reader) podSet {
 }
 
 // containerOf reads a container. What is limited and not requested is requested, as the API server has it.
-func containerOf(item reader) container {
+func containerOf(item objectReader) container {
 	c := container{name: item.text("name"), requests: item.at("resources", "requests").amounts(), limits: item.at("resources", "limits").amounts()}
 	for _, limit := range c.limits {
 		if _, found := c.requests.get(limit.name); !found {
@@ -137,8 +137,8 @@ func maxAmounts(a, b amounts) amounts {
 	return addAmounts(a, missing, 1)
 }
 
-// job returns what a job with a number of nodes takes, pods included.
-func (r *runtime) job(nodes int64) amounts {
+// jobAmounts returns what a job with a number of nodes takes, pods included.
+func (r *runtime) jobAmounts(nodes int64) amounts {
 	pods := r.nodePods(nodes)
 	total := addAmounts(r.launcher.requests, r.node.requests, pods)
 	return addAmounts(total, amounts{{name: "pods", value: pods + 1}}, 1)

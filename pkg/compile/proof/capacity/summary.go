@@ -36,7 +36,7 @@ type ProfileCapacity struct {
 func Summarize(c *plan.Cluster, facts []Facts) ([]ProfileCapacity, []TenantCapacity) {
 	p := &proof{c: c, kueueModel: newKueueModel(facts), runtimes: map[string]*runtime{}, namespaces: map[string]*namespace{}}
 	for i := range facts {
-		p.read(&facts[i])
+		p.readFacts(&facts[i])
 	}
 	p.units = p.machineUnits()
 	var stocks []ProfileCapacity
@@ -140,9 +140,9 @@ type QuotaPromise struct {
 	Over     bool   `json:"over"`
 }
 
-// Promises compares what the ResourceQuotas of all tenants promise with what the machines of a cluster offer, sorted by resource. It
+// QuotaPromises compares what the ResourceQuotas of all tenants promise with what the machines of a cluster offer, sorted by resource. It
 // is empty where nobody said what machines there are, or no quota counts what pods request.
-func Promises(c *plan.Cluster, facts []Facts) []QuotaPromise {
+func QuotaPromises(c *plan.Cluster, facts []Facts) []QuotaPromise {
 	var has, promised amounts
 	for i := range c.Capacity {
 		m := &c.Capacity[i]

@@ -43,14 +43,14 @@ func Prove(c *plan.Cluster, lowered, emitted []object.Object, removed object.Rem
 	for i := range emitted {
 		now := &emitted[i]
 		if was := p.before[now.ID]; was != nil && !isUntouched(was, now) {
-			p.compare(was, now)
-			p.admitted(now)
+			p.compareKeptParts(was, now)
+			p.checkPodsAdmitted(now)
 		}
 		delete(p.before, now.ID)
 	}
 	for i := range lowered {
-		if id := lowered[i].ID; p.before[id] != nil && enforces(id) {
-			list.Errorf(diag.EnforcementWeakened, place(removed[id], &lowered[i]), "a patch removes %s: %s", id, whatIsLost[id.Kind]).
+		if id := lowered[i].ID; p.before[id] != nil && isEnforcing(id) {
+			list.Errorf(diag.EnforcementWeakened, patchOrOrigin(removed[id], &lowered[i]), "a patch removes %s: %s", id, whatIsLost[id.Kind]).
 				Helpf("remove the patch, or write a waiver into the spec of the cluster")
 		}
 	}
@@ -69,8 +69,8 @@ func isUntouched(was, now *object.Object) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// enforces reports whether the cluster refuses something because an object is there.
-func enforces(id object.ID) bool {
+// isEnforcing reports whether the cluster refuses something because an object is there.
+func isEnforcing(id object.ID) bool {
 	return id.Group == admission || id.Group == openShift && id.Kind == "SecurityContextConstraints"
 }
 
@@ -81,13 +81,13 @@ var whatIsLost = map[string]string{
 	"SecurityContextConstraints":       "what pods of jobs may do to their machine is decided by others",
 }
 
-// compare reports each kept part of an object that is not as it was.
-func (p *proof) compare(was, now *object.Object) {
+// compareKeptParts reports each kept part of an object that is not as it was.
+func (p *proof) compareKeptParts(was, now *object.Object) {
 	for _, path := range keptPaths(was, now) {
-		where, different := difference(was.Root.At(path...), now.Root.At(path...))
+		where, different := firstDifference(was.Root.At(path...), now.Root.At(path...))
 		if different {
 			path = append(path, where...)
-			p.list.Errorf(diag.EnforcementWeakened, place(now.Patch(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", object.Spell(path), now.ID, whyEnforced(now.ID)).
+			p.list.Errorf(diag.EnforcementWeakened, patchOrOrigin(now.PatchSpan(now.Root.At(path...)), now), "a patch changes `%s` of %s: %s", object.SpellPath(path), now.ID, whyEnforced(now.ID)).
 				Helpf("change the spec that it follows from, remove the patch, or write a waiver into the spec of the cluster")
 		}
 	}
@@ -117,7 +117,7 @@ func keptPaths(was, now *object.Object) [][]string {
 	}
 	labels := []string{"metadata", "labels"}
 	switch {
-	case enforces(now.ID):
+	case isEnforcing(now.ID):
 		for _, key := range sortedKeys(&was.Root, &now.Root) {
 			if key != "metadata" {
 				paths = append(paths, []string{key})
@@ -147,8 +147,8 @@ func sortedKeys(maps ...*object.Node) []string {
 	return slices.Compact(all)
 }
 
-// difference returns the path of the first value in which two trees differ.
-func difference(was, now *object.Node) (path []string, different bool) {
+// firstDifference returns the path of the first value in which two trees differ.
+func firstDifference(was, now *object.Node) (path []string, different bool) {
 	switch {
 	case was == nil || now == nil:
 		return nil, was != now
@@ -156,13 +156,13 @@ func difference(was, now *object.Node) (path []string, different bool) {
 		return nil, true
 	case was.Kind == object.ListNode:
 		for i := range was.Children {
-			if _, different := difference(&was.Children[i], &now.Children[i]); different {
+			if _, different := firstDifference(&was.Children[i], &now.Children[i]); different {
 				return nil, true
 			}
 		}
 	case was.Kind == object.MapNode:
 		for _, key := range sortedKeys(was, now) {
-			if below, different := difference(was.Get(key), now.Get(key)); different {
+			if below, different := firstDifference(was.Get(key), now.Get(key)); different {
 				return append([]string{key}, below...), true
 			}
 		}
@@ -173,7 +173,7 @@ func difference(was, now *object.Node) (path []string, different bool) {
 // whyEnforced says what depends on an object of a kind.
 func whyEnforced(id object.ID) string {
 	switch {
-	case enforces(id):
+	case isEnforcing(id):
 		return "what the cluster refuses is no longer what was compiled"
 	case id.Kind == "ServiceAccount":
 		return "accounts of jobs talk to nobody, and a token would be in each of their pods"
@@ -185,7 +185,7 @@ func whyEnforced(id object.ID) string {
 	return "by this the cluster knows whose it is, and that people must not change it"
 }
 
-func place(patch source.Span, o *object.Object) source.Span {
+func patchOrOrigin(patch source.Span, o *object.Object) source.Span {
 	if patch.IsZero() {
 		return o.Origin
 	}

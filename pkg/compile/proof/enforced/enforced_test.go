@@ -43,7 +43,7 @@ spec:
 
 func compiled(t *testing.T, platform string) prooftest.Sample {
 	t.Helper()
-	return prooftest.Compiled(t, strings.Replace(specs, "PLATFORM", platform, 1), nil)
+	return prooftest.CompileSample(t, strings.Replace(specs, "PLATFORM", platform, 1), nil)
 }
 
 func found(s prooftest.Sample, emitted []object.Object) []diag.Code {
@@ -67,10 +67,10 @@ func TestMutations(t *testing.T) {
 			if o.ID.Group != "admissionregistration.k8s.io" && o.ID.Kind != "SecurityContextConstraints" {
 				continue
 			}
-			if codes := found(s, prooftest.Without(s.Objects, i)); !slices.Equal(codes, []diag.Code{diag.EnforcementWeakened}) {
+			if codes := found(s, prooftest.WithoutObject(s.Objects, i)); !slices.Equal(codes, []diag.Code{diag.EnforcementWeakened}) {
 				t.Errorf("%s is removed: %v", o.ID, codes)
 			}
-			prooftest.Visit(&o.Root, "", func(path string, n *object.Node) {
+			prooftest.VisitNodes(&o.Root, "", func(path string, n *object.Node) {
 				if strings.HasPrefix(path, "metadata") || path == "apiVersion" || path == "kind" {
 					return
 				}
@@ -81,7 +81,7 @@ func TestMutations(t *testing.T) {
 						continue // the same empty list
 					}
 					emitted := slices.Clone(s.Objects)
-					emitted[i].Root = prooftest.Changed(o.Root, n, to)
+					emitted[i].Root = prooftest.ReplaceNode(o.Root, n, to)
 					if codes := found(s, emitted); !slices.Equal(codes, []diag.Code{diag.EnforcementWeakened}) {
 						t.Errorf("%s: a change of %s is %v", o.ID, path, codes)
 					}
@@ -103,12 +103,12 @@ func TestPinning(t *testing.T) {
 	for capability, want := range map[string]int{"IPC_LOCK": 0, "SYS_ADMIN": 1} {
 		emitted := slices.Clone(s.Objects)
 		root := emitted[i].Root
-		prooftest.Visit(&root, "", func(_ string, n *object.Node) {
+		prooftest.VisitNodes(&root, "", func(_ string, n *object.Node) {
 			if n.Key == "" && n.Text == "IPC_LOCK" {
-				root = prooftest.Changed(root, n, &object.Node{Kind: object.TextNode, Text: capability})
+				root = prooftest.ReplaceNode(root, n, &object.Node{Kind: object.TextNode, Text: capability})
 			}
 		})
-		root = prooftest.Changed(root, nil, nil) // a tree of its own
+		root = prooftest.ReplaceNode(root, nil, nil) // a tree of its own
 		emitted[i].Root = root
 		if codes := found(s, emitted); len(codes) != want || want == 1 && codes[0] != diag.PodsRefused {
 			t.Errorf("%s: %v", capability, codes)

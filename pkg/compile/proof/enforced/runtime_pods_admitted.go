@@ -26,28 +26,28 @@ var evaluator = sync.OnceValue(func() policy.Evaluator {
 // pinning is the capability that the policy lockstep-pods admits in spite of `restricted`, for runtimes that pin memory.
 const pinning corev1.Capability = "IPC_LOCK"
 
-// admitted reports a runtime whose pods are refused in the namespaces of a tenant that may use it.
-func (p *proof) admitted(o *object.Object) {
+// checkPodsAdmitted reports a runtime whose pods are refused in the namespaces of a tenant that may use it.
+func (p *proof) checkPodsAdmitted(o *object.Object) {
 	if o.ID.Kind != "ClusterTrainingRuntime" && o.ID.Kind != "TrainingRuntime" {
 		return
 	}
-	level, tenant, pins := p.strictest(o.ID)
+	level, tenant, pins := p.strictestLevel(o.ID)
 	jobs := o.Root.At("spec", "template", "spec", "replicatedJobs")
 	for i := 0; jobs != nil && level != "" && i < len(jobs.Children); i++ {
 		template := jobs.Children[i].At("template", "spec", "template")
-		refused := p.refusal(template, level, pins)
+		refused := p.refusalOfTemplate(template, level, pins)
 		if refused == "" {
 			continue
 		}
 		name := jobs.Children[i].Scalar("name")
-		p.list.Errorf(diag.PodsRefused, place(o.Patch(template), o), "the namespaces of the tenant `%s` refuse the pods `%s` of the runtime `%s`: %s", tenant.Name.V, name, o.ID.Name, refused).
+		p.list.Errorf(diag.PodsRefused, patchOrOrigin(o.PatchSpan(template), o), "the namespaces of the tenant `%s` refuse the pods `%s` of the runtime `%s`: %s", tenant.Name.V, name, o.ID.Name, refused).
 			Notef("they enforce the Pod Security Standard `%s`", level).Helpf("correct the patch: jobs of the runtime would never start")
 		return
 	}
 }
 
-// refusal says why a level refuses pods of a template, or "".
-func (p *proof) refusal(template *object.Node, level api.Level, pins bool) string {
+// refusalOfTemplate says why a level refuses pods of a template, or "".
+func (p *proof) refusalOfTemplate(template *object.Node, level api.Level, pins bool) string {
 	if template == nil {
 		return ""
 	}
@@ -59,12 +59,12 @@ func (p *proof) refusal(template *object.Node, level api.Level, pins bool) strin
 		withoutPinning(pod.Spec.Containers)
 		withoutPinning(pod.Spec.InitContainers)
 	}
-	return refusal(pod, api.LevelVersion{Level: level, Version: api.MajorMinorVersion(1, p.plan.Minor)})
+	return refusalOfPod(pod, api.LevelVersion{Level: level, Version: api.MajorMinorVersion(1, p.plan.Minor)})
 }
 
-// strictest returns the strictest level among the tenants that may use a runtime, one that has it, and whether pods of the runtime pin
+// strictestLevel returns the strictest level among the tenants that may use a runtime, one that has it, and whether pods of the runtime pin
 // memory. There is none for a runtime that nobody uses.
-func (p *proof) strictest(id object.ID) (level api.Level, of *plan.Tenant, pins bool) {
+func (p *proof) strictestLevel(id object.ID) (level api.Level, of *plan.Tenant, pins bool) {
 	for _, t := range p.plan.Tenants {
 		r := runtimeOfObject(t, id)
 		if r == nil {
@@ -102,8 +102,8 @@ func runtimeOfObject(t *plan.Tenant, id object.ID) *plan.Runtime {
 	return nil
 }
 
-// refusal says why a level refuses a pod, or "".
-func refusal(pod *corev1.PodTemplateSpec, level api.LevelVersion) string {
+// refusalOfPod says why a level refuses a pod, or "".
+func refusalOfPod(pod *corev1.PodTemplateSpec, level api.LevelVersion) string {
 	result := policy.AggregateCheckResults(evaluator().EvaluatePod(level, &pod.ObjectMeta, &pod.Spec))
 	if result.Allowed {
 		return ""

@@ -70,51 +70,51 @@ func FactsOf(objects []object.Object, own bool) Facts {
 	for i := range objects {
 		switch o := &objects[i]; {
 		case o.ID.Kind == "Namespace" && o.ID.Group == "":
-			if n, refuses := admittingOf(o); refuses {
+			if n, refuses := namespaceLevelOf(o); refuses {
 				f.namespaces = append(f.namespaces, n)
 			}
 		case !own && o.ID.Namespace != "" && groupsOfPods[o.ID.Group]:
-			f.makers = append(f.makers, makersOf(o)...)
+			f.makers = append(f.makers, podMakersOf(o)...)
 		}
 	}
 	return f
 }
 
-// admittingOf reads what a namespace enforces (https://kubernetes.io/docs/concepts/security/pod-security-admission/). Where Pod Security
+// namespaceLevelOf reads what a namespace enforces (https://kubernetes.io/docs/concepts/security/pod-security-admission/). Where Pod Security
 // enforces too, it refuses what the policy lockstep-pods makes an exception for.
-func admittingOf(o *object.Object) (namespaceLevel, bool) {
+func namespaceLevelOf(o *object.Object) (namespaceLevel, bool) {
 	labels := o.Root.At("metadata", "labels")
-	n := namespaceLevel{name: o.ID.Name, level: api.LevelVersion{Level: api.Level(text(labels, api.EnforceLevelLabel)), Version: api.LatestVersion()}}
-	if text(labels, securityLabel) == restrictedRDMA {
+	n := namespaceLevel{name: o.ID.Name, level: api.LevelVersion{Level: api.Level(trimmedText(labels, api.EnforceLevelLabel)), Version: api.LatestVersion()}}
+	if trimmedText(labels, securityLabel) == restrictedRDMA {
 		n.pinning = n.level.Level == "" || n.level.Level == api.LevelPrivileged
 		n.level.Level = api.LevelRestricted
 	}
-	if version, err := api.ParseVersion(text(labels, api.EnforceVersionLabel)); err == nil {
+	if version, err := api.ParseVersion(trimmedText(labels, api.EnforceVersionLabel)); err == nil {
 		n.level.Version = version
 	}
 	return n, n.level.Level == api.LevelRestricted || n.level.Level == api.LevelBaseline
 }
 
-func makersOf(o *object.Object) []podMaker {
+func podMakersOf(o *object.Object) []podMaker {
 	if path, is := replicated[o.ID.Kind]; is {
 		var makers []podMaker
 		jobs := o.Root.At(path...)
 		for i := 0; jobs != nil && i < len(jobs.Children); i++ {
-			makers = append(makers, makerOf(o, jobs.Children[i].At("template", "spec", "template"), text(&jobs.Children[i], "name"))...)
+			makers = append(makers, podMakerOf(o, jobs.Children[i].At("template", "spec", "template"), trimmedText(&jobs.Children[i], "name"))...)
 		}
 		return makers
 	}
 	if path, is := templates[o.ID.Kind]; is {
-		return makerOf(o, o.Root.At(path...), "")
+		return podMakerOf(o, o.Root.At(path...), "")
 	}
 	return nil
 }
 
-func makerOf(o *object.Object, template *object.Node, job string) []podMaker {
+func podMakerOf(o *object.Object, template *object.Node, job string) []podMaker {
 	if template == nil {
 		return nil // the proof of what the API server accepts reports it
 	}
-	return []podMaker{{id: o.ID, template: template, job: job, at: place(o.Patch(template), o)}}
+	return []podMaker{{id: o.ID, template: template, job: job, at: patchOrOrigin(o.PatchSpan(template), o)}}
 }
 
 // Workloads are the facts of a cluster. The zero Workloads is empty and ready.
@@ -148,7 +148,7 @@ func (m *podMaker) prove(c *plan.Cluster, n *namespaceLevel, list *diag.List) {
 		return
 	}
 	if c.OpenShift {
-		asOpenShift(&pod.Spec)
+		fillInAsOpenShift(&pod.Spec)
 	}
 	if n.pinning && pod.Spec.ServiceAccountName == rdmaAccount {
 		withoutPinning(pod.Spec.Containers)
@@ -158,7 +158,7 @@ func (m *podMaker) prove(c *plan.Cluster, n *namespaceLevel, list *diag.List) {
 	if level.Latest() {
 		level.Version = api.MajorMinorVersion(1, c.Minor)
 	}
-	refused := refusal(pod, level)
+	refused := refusalOfPod(pod, level)
 	if refused == "" {
 		return
 	}
@@ -186,9 +186,9 @@ func podOf(template *object.Node) (*corev1.PodTemplateSpec, bool) {
 	return &pod, err == nil
 }
 
-// asOpenShift fills in what the SCC restricted-v2 gives pods that do not say it, before Pod Security judges them
+// fillInAsOpenShift fills in what the SCC restricted-v2 gives pods that do not say it, before Pod Security judges them
 // (https://docs.redhat.com/en/documentation/openshift_container_platform/4.20/html/authentication_and_authorization/managing-pod-security-policies).
-func asOpenShift(pod *corev1.PodSpec) {
+func fillInAsOpenShift(pod *corev1.PodSpec) {
 	yes, no := true, false
 	if pod.SecurityContext == nil {
 		pod.SecurityContext = &corev1.PodSecurityContext{}
@@ -217,8 +217,8 @@ func asOpenShift(pod *corev1.PodSpec) {
 	}
 }
 
-// text returns the text of an entry, or "" where there is none.
-func text(n *object.Node, key string) string {
+// trimmedText returns the text of an entry, or "" where there is none.
+func trimmedText(n *object.Node, key string) string {
 	if n == nil {
 		return ""
 	}

@@ -11,19 +11,19 @@ import (
 // addressRange is all addresses of one family from one to another.
 type addressRange struct{ from, to netip.Addr }
 
-// addresses is a set, sorted and disjoint, IPv4 before IPv6; ranges that touch are one.
-type addresses []addressRange
+// addressSet is a set, sorted and disjoint, IPv4 before IPv6; ranges that touch are one.
+type addressSet []addressRange
 
 // everywhere is all addresses.
-var everywhere = addresses{rangeOf(netip.MustParsePrefix("0.0.0.0/0")), rangeOf(netip.MustParsePrefix("::/0"))}
+var everywhere = addressSet{rangeOf(netip.MustParsePrefix("0.0.0.0/0")), rangeOf(netip.MustParsePrefix("::/0"))}
 
 // readBlock returns the addresses of an ipBlock, and false for what is not one.
-func readBlock(n *object.Node) (addresses, bool) {
+func readBlock(n *object.Node) (addressSet, bool) {
 	block, ok := readPrefix(n.StringAt("cidr"))
 	if !ok {
 		return nil, false
 	}
-	var without addresses
+	var without addressSet
 	if except := n.Get("except"); except != nil {
 		for i := range except.Children {
 			hole, ok := readPrefix(except.Children[i].Text)
@@ -33,7 +33,7 @@ func readBlock(n *object.Node) (addresses, bool) {
 			without = append(without, hole)
 		}
 	}
-	return addresses{block}.minus(without.normal()), true
+	return addressSet{block}.minus(without.normalized()), true
 }
 
 func readPrefix(text string) (addressRange, bool) {
@@ -63,11 +63,11 @@ func rangeOf(p netip.Prefix) addressRange {
 	return addressRange{from: p.Addr(), to: last}
 }
 
-func (s addresses) normal() addresses {
+func (s addressSet) normalized() addressSet {
 	slices.SortFunc(s, func(a, b addressRange) int { return a.from.Compare(b.from) })
 	result := s[:0]
 	for _, r := range s {
-		if last := len(result) - 1; last >= 0 && result[last].reaches(r.from) {
+		if last := len(result) - 1; last >= 0 && result[last].touches(r.from) {
 			if result[last].to.Less(r.to) {
 				result[last].to = r.to
 			}
@@ -78,8 +78,8 @@ func (s addresses) normal() addresses {
 	return result
 }
 
-// reaches reports whether a range ends at an address of its family or right before it.
-func (r addressRange) reaches(a netip.Addr) bool {
+// touches reports whether a range ends at an address of its family or right before it.
+func (r addressRange) touches(a netip.Addr) bool {
 	return r.to.Is4() == a.Is4() && (!r.to.Less(a) || r.to.Next() == a)
 }
 
@@ -87,7 +87,7 @@ func (r addressRange) overlaps(other addressRange) bool {
 	return r.from.Is4() == other.from.Is4() && !other.to.Less(r.from) && !r.to.Less(other.from)
 }
 
-func (s addresses) overlap(other addresses) bool {
+func (s addressSet) overlaps(other addressSet) bool {
 	for _, r := range s {
 		if slices.ContainsFunc(other, r.overlaps) {
 			return true
@@ -97,10 +97,10 @@ func (s addresses) overlap(other addresses) bool {
 }
 
 // minus returns what is not in other.
-func (s addresses) minus(other addresses) addresses {
+func (s addressSet) minus(other addressSet) addressSet {
 	left := s
 	for _, hole := range other {
-		var next addresses
+		var next addressSet
 		for _, r := range left {
 			next = append(next, r.minus(hole)...)
 		}
@@ -109,11 +109,11 @@ func (s addresses) minus(other addresses) addresses {
 	return left
 }
 
-func (r addressRange) minus(hole addressRange) addresses {
+func (r addressRange) minus(hole addressRange) addressSet {
 	if !r.overlaps(hole) {
-		return addresses{r}
+		return addressSet{r}
 	}
-	var parts addresses
+	var parts addressSet
 	if r.from.Less(hole.from) {
 		parts = append(parts, addressRange{r.from, hole.from.Prev()})
 	}
@@ -140,7 +140,7 @@ func (r addressRange) prefix() (prefix netip.Prefix, is bool) {
 	return netip.Prefix{}, false
 }
 
-func (s addresses) String() string {
+func (s addressSet) String() string {
 	parts := make([]string, len(s))
 	for i, r := range s {
 		parts[i] = r.String()
@@ -148,7 +148,7 @@ func (s addresses) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func (s addresses) append(b []byte) []byte {
+func (s addressSet) appendTo(b []byte) []byte {
 	for _, r := range s {
 		b = append(r.from.AppendTo(b), '-')
 		b = append(r.to.AppendTo(b), ' ')

@@ -12,7 +12,7 @@ import (
 
 // many returns the sample with a number of tenants, every third with egress and ingress of its own.
 func many(tenants int) string {
-	return prooftest.Tenants(specs, tenants, func(i int) string {
+	return prooftest.SpecsWithTenants(specs, tenants, func(i int) string {
 		if i%3 != 0 {
 			return ""
 		}
@@ -22,8 +22,8 @@ func many(tenants int) string {
 
 // BenchmarkIsolation1000Tenants is what the proof costs for one cluster with 1,000 tenants, 2,000 namespaces, without compiling them.
 func BenchmarkIsolation1000Tenants(b *testing.B) {
-	s := prooftest.Compiled(b, many(1000), nil)
-	units := prooftest.Units(s.Objects)
+	s := prooftest.CompileSample(b, many(1000), nil)
+	units := prooftest.CutIntoUnits(s.Objects)
 	b.ReportAllocs()
 	for b.Loop() {
 		list, c := &diag.List{}, &isolation.Cluster{}
@@ -38,7 +38,7 @@ func BenchmarkIsolation1000Tenants(b *testing.B) {
 
 // BenchmarkBroken1000Tenants is the worst that happens: every namespace is open to everybody.
 func BenchmarkBroken1000Tenants(b *testing.B) {
-	s := prooftest.Compiled(b, many(1000), nil)
+	s := prooftest.CompileSample(b, many(1000), nil)
 	var kept []object.Object
 	for _, o := range s.Objects {
 		if o.ID.Kind != "NetworkPolicy" {

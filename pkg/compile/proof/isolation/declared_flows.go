@@ -11,8 +11,8 @@ import (
 // declaredFlows returns what the spec of a tenant opens, in both directions.
 func declaredFlows(c *plan.Cluster, t *plan.Tenant) [2][]openFlow {
 	return [2][]openFlow{
-		egress:  openings(append(append(declaredEgress(t), flowsOfExternalRuntimes(t)...), grant{peer: dnsPods(&c.DNS), ports: dnsPorts(&c.DNS)})),
-		ingress: openings(append(declaredIngress(t), flowsOfExternalRuntimes(t)...)),
+		egress:  openFlows(append(append(declaredEgress(t), flowsOfExternalRuntimes(t)...), grant{peer: dnsPods(&c.DNS), ports: dnsPorts(&c.DNS)})),
+		ingress: openFlows(append(declaredIngress(t), flowsOfExternalRuntimes(t)...)),
 	}
 }
 
@@ -23,7 +23,7 @@ func flowsOfExternalRuntimes(t *plan.Tenant) []grant {
 		return nil
 	}
 	pods := labels.Present(mpi.JobSetNameLabel).And(labels.Absent(mpi.ImplementationLabel)).Sorted()
-	return []grant{{pods: pods, peer: &peer{kind: own, pods: pods}, ports: &ports{all: true}}}
+	return []grant{{pods: pods, peer: &policyPeer{kind: own, pods: pods}, ports: &portSet{all: true}}}
 }
 
 func declaredEgress(t *plan.Tenant) []grant {
@@ -31,49 +31,49 @@ func declaredEgress(t *plan.Tenant) []grant {
 	for i := range t.Egress {
 		block, ok := readPrefix(t.Egress[i].CIDR.V)
 		if ok {
-			grants = append(grants, grant{peer: &peer{kind: outside, addresses: addresses{block}}, ports: declaredPorts(t.Egress[i].Ports)})
+			grants = append(grants, grant{peer: &policyPeer{kind: outside, addresses: addressSet{block}}, ports: declaredPorts(t.Egress[i].Ports)})
 		}
 	}
 	return grants
 }
 
-func declaredPorts(list []plan.Port) *ports {
-	p := ports{all: len(list) == 0}
+func declaredPorts(list []plan.Port) *portSet {
+	p := portSet{all: len(list) == 0}
 	for i := range list {
 		protocol := slices.Index(protocols[:], list[i].Protocol.V)
 		number := int(list[i].Port.V)
 		p.ranges[protocol] = append(p.ranges[protocol], portRange{number, number})
 	}
-	p = p.normal()
+	p = p.normalized()
 	return &p
 }
 
 func declaredIngress(t *plan.Tenant) []grant {
 	var grants []grant
 	for i := range t.IngressFrom {
-		grants = append(grants, grant{peer: &peer{kind: selected, namespaces: namespaceSelector(t.IngressFrom[i].V)}, ports: &ports{all: true}})
+		grants = append(grants, grant{peer: &policyPeer{kind: selected, namespaces: namespaceSelector(t.IngressFrom[i].V)}, ports: &portSet{all: true}})
 	}
 	return grants
 }
 
 // namespaceSelector selects one namespace.
 func namespaceSelector(namespace string) labels.Selector {
-	return labels.Named(nameLabel, namespace)
+	return labels.HasOneOf(nameLabel, namespace)
 }
 
 // dnsPods are the pods that answer DNS.
-func dnsPods(dns *plan.DNS) *peer {
-	p := &peer{kind: selected, namespaces: namespaceSelector(dns.Namespace.V)}
+func dnsPods(dns *plan.DNS) *policyPeer {
+	p := &policyPeer{kind: selected, namespaces: namespaceSelector(dns.Namespace.V)}
 	for i := range dns.PodLabels {
-		p.pods = p.pods.And(labels.Named(dns.PodLabels[i].Name, dns.PodLabels[i].V))
+		p.pods = p.pods.And(labels.HasOneOf(dns.PodLabels[i].Name, dns.PodLabels[i].V))
 	}
 	p.pods = p.pods.Sorted()
 	return p
 }
 
 // dnsPorts is their port, over UDP, and over TCP for answers that are too long for it.
-func dnsPorts(dns *plan.DNS) *ports {
-	var p ports
+func dnsPorts(dns *plan.DNS) *portSet {
+	var p portSet
 	number := int(dns.Port.V)
 	for i, protocol := range protocols {
 		if protocol != "SCTP" {

@@ -44,7 +44,7 @@ func (c *Cluster) computeEffectivePolicies() {
 
 func newEffectivePolicy(policies []policy) *effectivePolicy {
 	p := &effectivePolicy{}
-	for _, d := range []direction{egress, ingress} {
+	for _, d := range []trafficDirection{egress, ingress} {
 		var closing []labels.Selector
 		for i := range policies {
 			s := policies[i].spec
@@ -56,15 +56,15 @@ func newEffectivePolicy(policies []policy) *effectivePolicy {
 		left := labels.Complement(closing)
 		p.closed[d] = len(left) == 0
 		for _, pods := range left {
-			p.grants[d] = append(p.grants[d], unrestricted(pods)...)
+			p.grants[d] = append(p.grants[d], unrestrictedGrants(pods)...)
 		}
-		p.open[d] = openings(p.grants[d])
-		p.sides[d] = side(p.open[d])
+		p.open[d] = openFlows(p.grants[d])
+		p.sides[d] = sideOf(p.open[d])
 	}
 	return p
 }
 
-func (s *spec) grants(d direction, policy int) []grant {
+func (s *policySpec) grants(d trafficDirection, policy int) []grant {
 	var all []grant
 	for i := range s.rules {
 		r := &s.rules[i]
@@ -77,23 +77,23 @@ func (s *spec) grants(d direction, policy int) []grant {
 	return all
 }
 
-// unrestricted is what pods have that no policy closes.
-func unrestricted(pods labels.Selector) []grant {
+// unrestrictedGrants is what pods have that no policy closes.
+func unrestrictedGrants(pods labels.Selector) []grant {
 	var all []grant
 	for _, peer := range anyPeer() {
-		all = append(all, grant{pods: pods, peer: &peer, ports: &ports{all: true}, policy: open, rule: open})
+		all = append(all, grant{pods: pods, peer: &peer, ports: &portSet{all: true}, policy: open, rule: open})
 	}
 	return all
 }
 
-// selection returns the namespaces of tenants that a selector selects.
-func (c *Cluster) selection(s labels.Selector) []*namespace {
+// selectedNamespaces returns the namespaces of tenants that a selector selects.
+func (c *Cluster) selectedNamespaces(s labels.Selector) []*namespace {
 	key := s.String()
 	found, known := c.selections[key]
 	if known {
 		return found
 	}
-	for _, n := range c.candidates(s) {
+	for _, n := range c.candidateNamespaces(s) {
 		if n != nil && n.tenant != noTenant && s.Selects(n.labels) {
 			found = append(found, n)
 		}
@@ -103,8 +103,8 @@ func (c *Cluster) selection(s labels.Selector) []*namespace {
 	return found
 }
 
-// candidates returns a few namespaces where the selector has their names, else all.
-func (c *Cluster) candidates(s labels.Selector) []*namespace {
+// candidateNamespaces returns a few namespaces where the selector has their names, else all.
+func (c *Cluster) candidateNamespaces(s labels.Selector) []*namespace {
 	var some []*namespace
 	if names, named := s.Values(nameLabel); named {
 		for _, name := range names {

@@ -16,7 +16,7 @@ var externalSpecs = strings.NewReplacer("  platform: Kubernetes\n", "  platform:
 
 // TestExternalJobs: pods of JobSets without the label of compiled runtimes reach each other, nobody else, and in no namespace but their own.
 func TestExternalJobs(t *testing.T) {
-	s := prooftest.Compiled(t, externalSpecs, nil)
+	s := prooftest.CompileSample(t, externalSpecs, nil)
 	found, reach := prove(s, s.Objects)
 	if len(found) > 0 {
 		t.Fatalf("not isolated: %s", found[0].Message)
@@ -32,14 +32,14 @@ func TestExternalJobs(t *testing.T) {
 
 // TestExternalJobMutations breaks the policy that opens it, in every way that is known here.
 func TestExternalJobMutations(t *testing.T) {
-	s := prooftest.Compiled(t, externalSpecs, nil)
+	s := prooftest.CompileSample(t, externalSpecs, nil)
 	i := slices.IndexFunc(s.Objects, func(o object.Object) bool { return o.ID.Name == "lockstep-external-jobs" })
 	all := mutations(s.Objects[i])
 	for _, m := range all {
 		objects := slices.Clone(s.Objects)
 		objects[i] = m.object
 		if m.object.Root.Kind == object.Nothing {
-			objects = prooftest.Without(s.Objects, i)
+			objects = prooftest.WithoutObject(s.Objects, i)
 		}
 		said, _ := prove(s, objects)
 		// Without types a policy is about what it has rules for.
@@ -54,7 +54,7 @@ func TestExternalJobMutations(t *testing.T) {
 
 // TestExternalJobsNotDeclared: the same opening for a tenant that uses no such runtime is more than its spec says.
 func TestExternalJobsNotDeclared(t *testing.T) {
-	s, plain := prooftest.Compiled(t, externalSpecs, nil), prooftest.Compiled(t, strings.Replace(externalSpecs, "  externalRuntimes: [torch-distributed]\n", "", 1), nil)
+	s, plain := prooftest.CompileSample(t, externalSpecs, nil), prooftest.CompileSample(t, strings.Replace(externalSpecs, "  externalRuntimes: [torch-distributed]\n", "", 1), nil)
 	said, _ := prove(prooftest.Sample{Plan: plain.Plan}, s.Objects)
 	if len(said) == 0 || slices.ContainsFunc(said, func(d *diag.Diagnostic) bool { return d.Code != diag.OpensMore }) {
 		t.Errorf("%v", said)

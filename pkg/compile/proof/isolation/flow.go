@@ -37,7 +37,7 @@ func (f Flow) String() string {
 	case f.From.IsValid():
 		b.WriteString(" at " + addressRange{f.From, f.To}.String())
 	default:
-		b.WriteString(" at " + f.peer())
+		b.WriteString(" at " + f.peerText())
 	}
 	if f.Pods != "" {
 		b.WriteString(", for pods with " + f.Pods)
@@ -45,7 +45,7 @@ func (f Flow) String() string {
 	return b.String()
 }
 
-func (f Flow) peer() string {
+func (f Flow) peerText() string {
 	pods := "all pods"
 	if f.Peers != "" {
 		pods = "pods with " + f.Peers
@@ -65,8 +65,8 @@ func (f Flow) peer() string {
 // for pods that none closes.
 type grant struct {
 	pods         labels.Selector
-	peer         *peer
-	ports        *ports
+	peer         *policyPeer
+	ports        *portSet
 	policy, rule int
 }
 
@@ -76,12 +76,12 @@ const open = -1
 // openFlow is a flow with its ports as a set, and the first grant that opens it.
 type openFlow struct {
 	Flow
-	set ports
+	set portSet
 	by  *grant
 }
 
-// openings are all flows of one direction, in the one form that they have.
-func openings(grants []grant) []openFlow {
+// openFlows are all flows of one direction, in the one form that they have.
+func openFlows(grants []grant) []openFlow {
 	all := append(podFlows(grants), addressFlows(grants)...)
 	for i := range all {
 		all[i].Ports = all[i].set.String()
@@ -89,7 +89,7 @@ func openings(grants []grant) []openFlow {
 	return all
 }
 
-func side(all []openFlow) Side {
+func sideOf(all []openFlow) Side {
 	flows := make(Side, len(all))
 	for i := range all {
 		flows[i] = all[i].Flow
@@ -97,8 +97,8 @@ func side(all []openFlow) Side {
 	return flows
 }
 
-// within reports whether a flow is a part of one of others.
-func (o *openFlow) within(others []openFlow) bool {
+// isWithin reports whether a flow is a part of one of others.
+func (o *openFlow) isWithin(others []openFlow) bool {
 	return slices.ContainsFunc(others, func(other openFlow) bool {
 		switch {
 		case other.Pods != "" && other.Pods != o.Pods || !other.set.contains(&o.set) || o.From.IsValid() != other.From.IsValid():
@@ -115,7 +115,7 @@ func podFlows(grants []grant) []openFlow {
 	var all []openFlow
 	for i := range grants {
 		g := &grants[i]
-		if g.peer.kind == outside || g.ports.empty() {
+		if g.peer.kind == outside || g.ports.isEmpty() {
 			continue
 		}
 		for _, name := range g.peer.namespacesText() {
@@ -140,7 +140,7 @@ func podFlows(grants []grant) []openFlow {
 }
 
 // namespacesText returns how the namespaces of a peer are written in a Flow: those that are selected by name alone each by theirs.
-func (p *peer) namespacesText() []string {
+func (p *policyPeer) namespacesText() []string {
 	if p.kind == own {
 		return []string{Own}
 	}
@@ -159,7 +159,7 @@ func (o *openFlow) covers(other *openFlow) bool {
 func addressFlows(grants []grant) []openFlow {
 	var all []openFlow
 	for _, pods := range podsOf(grants) {
-		all = append(all, pieces(grants, pods)...)
+		all = append(all, addressPieces(grants, pods)...)
 	}
 	return all
 }
@@ -176,13 +176,13 @@ func podsOf(grants []grant) []string {
 	return slices.Compact(pods)
 }
 
-func pieces(grants []grant, pods string) []openFlow {
+func addressPieces(grants []grant, pods string) []openFlow {
 	var result []openFlow
-	for _, piece := range cut(grants, pods) {
+	for _, piece := range cutRanges(grants, pods) {
 		o := openFlow{Flow: Flow{Pods: pods, From: piece.from, To: piece.to}}
 		for i := range grants {
 			g := &grants[i]
-			if g.peer.kind != outside || g.ports.empty() || g.pods.String() != pods || !g.peer.addresses.overlap(addresses{piece}) {
+			if g.peer.kind != outside || g.ports.isEmpty() || g.pods.String() != pods || !g.peer.addresses.overlaps(addressSet{piece}) {
 				continue
 			}
 			if o.by == nil {
@@ -192,17 +192,17 @@ func pieces(grants []grant, pods string) []openFlow {
 			}
 		}
 		if o.by != nil {
-			result = joined(result, o)
+			result = joinPiece(result, o)
 		}
 	}
 	return result
 }
 
-// joined adds a piece to those before it.
-func joined(before []openFlow, next openFlow) []openFlow {
+// joinPiece adds a piece to those before it.
+func joinPiece(before []openFlow, next openFlow) []openFlow {
 	if last := len(before) - 1; last >= 0 {
 		previous := &before[last]
-		touch := addressRange{previous.From, previous.To}.reaches(next.From)
+		touch := addressRange{previous.From, previous.To}.touches(next.From)
 		if touch && previous.set.contains(&next.set) && next.set.contains(&previous.set) {
 			previous.To = next.To
 			return before
@@ -211,8 +211,8 @@ func joined(before []openFlow, next openFlow) []openFlow {
 	return append(before, next)
 }
 
-// cut returns disjoint ranges that cover all addresses of the grants, such that no grant has only a part of one.
-func cut(grants []grant, pods string) []addressRange {
+// cutRanges returns disjoint ranges that cover all addresses of the grants, such that no grant has only a part of one.
+func cutRanges(grants []grant, pods string) []addressRange {
 	var starts, ends []netip.Addr
 	for i := range grants {
 		if g := &grants[i]; g.peer.kind == outside && g.pods.String() == pods {

@@ -24,19 +24,19 @@ type Opening struct {
 // was closed. A namespace that only one state has is open to nobody in the other; one that neither compiles is there in any case, and
 // open where it has no policies. It may be called any number of times once all facts were added.
 func Difference(before, after *Cluster, namespace string) (opened, closed []Opening) {
-	foreign := !before.compiles(namespace) && !after.compiles(namespace)
-	was, is := before.openings(namespace, foreign), after.openings(namespace, foreign)
+	foreign := !before.isCompiled(namespace) && !after.isCompiled(namespace)
+	was, is := before.openFlowsOf(namespace, foreign), after.openFlowsOf(namespace, foreign)
 	known := labelsOfBoth(before, after)
-	for _, d := range []direction{egress, ingress} {
+	for _, d := range []trafficDirection{egress, ingress} {
 		opened = append(opened, flowsBeyond(d, namespace, known, is[d], was[d], after.placesOf(namespace))...)
 		closed = append(closed, flowsBeyond(d, namespace, known, was[d], is[d], before.placesOf(namespace))...)
 	}
 	return opened, closed
 }
 
-// Selected returns the namespaces that are compiled and whose labels are selected at the other end of an opening of a namespace, sorted;
+// SelectedNamespaces returns the namespaces that are compiled and whose labels are selected at the other end of an opening of a namespace, sorted;
 // none where the other end is not a selector of namespaces.
-func (c *Cluster) Selected(namespace string, o Opening) []string {
+func (c *Cluster) SelectedNamespaces(namespace string, o Opening) []string {
 	n := c.namespaces[namespace]
 	if n == nil || n.effective == nil || !strings.HasPrefix(o.Namespaces, "{") {
 		return nil
@@ -65,7 +65,7 @@ func (c *Cluster) Selected(namespace string, o Opening) []string {
 // Namespaces returns the namespaces that are compiled or have policies, sorted.
 func (c *Cluster) Namespaces() []string {
 	names := make([]string, 0, len(c.namespaces))
-	for _, n := range c.sorted() {
+	for _, n := range c.sortedNamespaces() {
 		names = append(names, n.name)
 	}
 	return names
@@ -76,13 +76,13 @@ func (c *Cluster) Unreadable(namespace string) bool {
 	return slices.ContainsFunc(c.bad, func(p policyFact) bool { return p.namespace == namespace })
 }
 
-func (c *Cluster) compiles(namespace string) bool {
+func (c *Cluster) isCompiled(namespace string) bool {
 	n := c.namespaces[namespace]
 	return n != nil && n.compiled
 }
 
-// openings are all flows of a namespace, in both directions.
-func (c *Cluster) openings(namespace string, exists bool) [2][]openFlow {
+// openFlowsOf are all flows of a namespace, in both directions.
+func (c *Cluster) openFlowsOf(namespace string, exists bool) [2][]openFlow {
 	n := c.namespaces[namespace]
 	switch {
 	case n == nil && exists:
@@ -112,11 +112,11 @@ func (c *Cluster) placesOf(namespace string) func(*grant) source.Span {
 }
 
 // flowsBeyond returns what of some flows of a namespace none of others has.
-func flowsBeyond(d direction, namespace string, known labelsOf, flows, others []openFlow, at func(*grant) source.Span) []Opening {
+func flowsBeyond(d trafficDirection, namespace string, known labelsOf, flows, others []openFlow, at func(*grant) source.Span) []Opening {
 	var found []Opening
 	for i := range flows {
 		o := &flows[i]
-		for _, piece := range o.beyond(namespace, known, others) {
+		for _, piece := range o.partsBeyond(namespace, known, others) {
 			of := o.Flow
 			of.Ports = piece.Ports
 			found = append(found, Opening{Flow: piece, Of: of, Ingress: d == ingress, At: at(o.by)})
@@ -125,13 +125,13 @@ func flowsBeyond(d direction, namespace string, known labelsOf, flows, others []
 	return found
 }
 
-// beyond returns what of a flow none of others has: its addresses are cut where others begin and end. A piece is told with the ports and
+// partsBeyond returns what of a flow none of others has: its addresses are cut where others begin and end. A piece is told with the ports and
 // the pods that others do not have; of its other end, some or all is new.
-func (o *openFlow) beyond(namespace string, known labelsOf, others []openFlow) []Flow {
+func (o *openFlow) partsBeyond(namespace string, known labelsOf, others []openFlow) []Flow {
 	var found []Flow
 	for _, piece := range o.splitAt(others) {
 		whole := flowSetOf(namespace, &piece)
-		if !whole.possible() {
+		if !whole.isPossible() {
 			continue
 		}
 		left := []flowSet{whole}
@@ -140,11 +140,11 @@ func (o *openFlow) beyond(namespace string, known labelsOf, others []openFlow) [
 				left = subtractFlowSets(left, flowSetOf(namespace, other))
 			}
 		}
-		if left = slices.DeleteFunc(left, func(b flowSet) bool { return !b.exists(known) }); len(left) == 0 {
+		if left = slices.DeleteFunc(left, func(b flowSet) bool { return !b.hasKnownNamespace(known) }); len(left) == 0 {
 			continue
 		}
 		piece.Flow = flowOfRemainder(piece.Flow, left)
-		if last := len(found) - 1; last >= 0 && adjacent(&found[last], &piece.Flow) {
+		if last := len(found) - 1; last >= 0 && areAdjacent(&found[last], &piece.Flow) {
 			found[last].To = piece.To
 			continue
 		}
@@ -153,8 +153,8 @@ func (o *openFlow) beyond(namespace string, known labelsOf, others []openFlow) [
 	return found
 }
 
-func adjacent(a, b *Flow) bool {
-	return a.From.IsValid() && a.Ports == b.Ports && a.Pods == b.Pods && addressRange{a.From, a.To}.reaches(b.From)
+func areAdjacent(a, b *Flow) bool {
+	return a.From.IsValid() && a.Ports == b.Ports && a.Pods == b.Pods && addressRange{a.From, a.To}.touches(b.From)
 }
 
 // sharesPeer reports whether a flow has the addresses of a piece, or whether both are about pods.
@@ -200,14 +200,14 @@ func (o *openFlow) splitAt(others []openFlow) []openFlow {
 
 // minus returns the ports that are not in another set. What is left of all ports is all of them but the others, which a set cannot say:
 // it stays all.
-func (p ports) minus(other *ports) ports {
+func (p portSet) minus(other *portSet) portSet {
 	if other.all {
-		return ports{}
+		return portSet{}
 	}
 	if p.all {
 		return p
 	}
-	var left ports
+	var left portSet
 	for i := range protocols {
 		for _, r := range p.ranges[i] {
 			left.ranges[i] = append(left.ranges[i], r.minus(other.ranges[i])...)
@@ -243,15 +243,15 @@ func (r portRange) minus(others []portRange) []portRange {
 	return left
 }
 
-// Internet reports whether the flow is about a large part of the internet: at least as many public addresses as an IPv4 network of /8 has,
+// IsInternet reports whether the flow is about a large part of the internet: at least as many public addresses as an IPv4 network of /8 has,
 // or an IPv6 network of /16.
-func (f Flow) Internet() bool {
+func (f Flow) IsInternet() bool {
 	if !f.From.IsValid() {
 		return false
 	}
 	total := 0.0
-	for _, r := range (addresses{{f.From, f.To}}).minus(private) {
-		total += r.share()
+	for _, r := range (addressSet{{f.From, f.To}}).minus(private) {
+		total += r.shareOfInternet()
 	}
 	return total >= 1
 }
@@ -262,8 +262,8 @@ func (f Flow) IsPrefix() bool {
 	return f.From.IsValid() && is
 }
 
-// share is how many networks of /8, for IPv6 of /16, are in a range.
-func (r addressRange) share() float64 {
+// shareOfInternet is how many networks of /8, for IPv6 of /16, are in a range.
+func (r addressRange) shareOfInternet() float64 {
 	from, to := r.from.AsSlice(), r.to.AsSlice()
 	if r.from.Is4() {
 		return (float64(binary.BigEndian.Uint32(to)) - float64(binary.BigEndian.Uint32(from)) + 1) / (1 << 24)
@@ -271,13 +271,13 @@ func (r addressRange) share() float64 {
 	return (float64(binary.BigEndian.Uint32(to)) - float64(binary.BigEndian.Uint32(from)) + 1) / (1 << 16)
 }
 
-// Public reports whether some address of the flow is on the internet: neither private, nor of the machine or the link.
-func (f Flow) Public() bool {
-	return f.From.IsValid() && len(addresses{{f.From, f.To}}.minus(private)) > 0
+// HasPublicAddress reports whether some address of the flow is on the internet: neither private, nor of the machine or the link.
+func (f Flow) HasPublicAddress() bool {
+	return f.From.IsValid() && len(addressSet{{f.From, f.To}}.minus(private)) > 0
 }
 
 // private are the addresses that are not on the internet (RFC 1918, 6598, 3927, 4193, 4291, 1122, 5737, 3849, 2544, 1112).
-var private = prefixes(
+var private = addressesOf(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16",
 	"192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
 	"::/127", "fc00::/7", "fe80::/10", "ff00::/8", "2001:db8::/32",

@@ -116,7 +116,7 @@ func TestSelected(t *testing.T) {
 		if len(opened) != 1 {
 			t.Fatalf("%s opens %d flows", selector, len(opened))
 		}
-		if diff := cmp.Diff(want, after.Selected("team", opened[0])); diff != "" {
+		if diff := cmp.Diff(want, after.SelectedNamespaces("team", opened[0])); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", selector, diff)
 		}
 	}
@@ -130,7 +130,7 @@ func TestInternet(t *testing.T) {
 	} {
 		opened, _ := isolation.Difference(state(t, `{podSelector: {}, policyTypes: [Egress]}`),
 			state(t, `{podSelector: {}, policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: "`+cidr+`"}}]}]}`), "team")
-		if len(opened) != 1 || opened[0].Internet() != want[0] || opened[0].Public() != want[1] {
+		if len(opened) != 1 || opened[0].IsInternet() != want[0] || opened[0].HasPublicAddress() != want[1] {
 			t.Errorf("%s: %v, want one flow that is the internet: %v, and public: %v", cidr, opened, want[0], want[1])
 		}
 	}

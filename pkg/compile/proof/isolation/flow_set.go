@@ -10,7 +10,7 @@ import (
 // flowSet is a flow as a set: pods of a namespace, namespaces and pods at the other end, and ports. Addresses are not a part of it.
 type flowSet struct {
 	pods, namespaces, peers labels.Selector
-	ports                   ports
+	ports                   portSet
 }
 
 // flowSetOf is the set of a flow of a namespace.
@@ -22,9 +22,9 @@ func flowSetOf(namespace string, o *openFlow) flowSet {
 	b.namespaces, b.peers = o.by.peer.namespaces, o.by.peer.pods
 	switch {
 	case o.Namespaces == Own:
-		b.namespaces = labels.Named(nameLabel, namespace)
+		b.namespaces = labels.HasOneOf(nameLabel, namespace)
 	case o.Namespaces[0] != '{':
-		b.namespaces = labels.Named(nameLabel, o.Namespaces)
+		b.namespaces = labels.HasOneOf(nameLabel, o.Namespaces)
 	}
 	// Every namespace has its name for a label, and what has none does not exist.
 	b.namespaces = b.namespaces.And(labels.Present(nameLabel))
@@ -47,19 +47,19 @@ func subtractFlowSets(boxes []flowSet, other flowSet) []flowSet {
 	return left
 }
 
-// possible reports whether something can be in the set.
-func (b *flowSet) possible() bool {
-	return b.pods.Satisfiable() && b.namespaces.Satisfiable() && b.peers.Satisfiable() && !b.ports.empty()
+// isPossible reports whether something can be in the set.
+func (b *flowSet) isPossible() bool {
+	return b.pods.Satisfiable() && b.namespaces.Satisfiable() && b.peers.Satisfiable() && !b.ports.isEmpty()
 }
 
-// exists reports whether the set has a namespace that can be: those whose labels are known have no others.
-func (b *flowSet) exists(known labelsOf) bool {
+// hasKnownNamespace reports whether the set has a namespace that can be: those whose labels are known have no others.
+func (b *flowSet) hasKnownNamespace(known labelsOf) bool {
 	names, named := b.namespaces.Values(nameLabel)
 	return !named || slices.ContainsFunc(names, func(name string) bool {
 		if own := known(name); own != nil {
 			return b.namespaces.Selects(own)
 		}
-		return b.namespaces.Meets(labels.Named(nameLabel, name))
+		return b.namespaces.Overlaps(labels.HasOneOf(nameLabel, name))
 	})
 }
 
@@ -71,11 +71,11 @@ func labelsOfBoth(before, after *Cluster) labelsOf {
 	return func(name string) map[string]string {
 		was, is := before.namespaces[name], after.namespaces[name]
 		switch {
-		case !after.compiles(name) && !before.compiles(name):
+		case !after.isCompiled(name) && !before.isCompiled(name):
 			return nil
-		case !after.compiles(name):
+		case !after.isCompiled(name):
 			return was.labels
-		case before.compiles(name) && !maps.Equal(was.labels, is.labels):
+		case before.isCompiled(name) && !maps.Equal(was.labels, is.labels):
 			return nil
 		}
 		return is.labels
@@ -84,7 +84,7 @@ func labelsOfBoth(before, after *Cluster) labelsOf {
 
 // minus returns disjoint sets that together are what another one does not have.
 func (b *flowSet) minus(other *flowSet) []flowSet {
-	if !b.pods.Meets(other.pods) || !b.namespaces.Meets(other.namespaces) || !b.peers.Meets(other.peers) {
+	if !b.pods.Overlaps(other.pods) || !b.namespaces.Overlaps(other.namespaces) || !b.peers.Overlaps(other.peers) {
 		return []flowSet{*b}
 	}
 	var left []flowSet
@@ -101,7 +101,7 @@ func (b *flowSet) minus(other *flowSet) []flowSet {
 		left = append(left, flowSet{both.pods, both.namespaces, peers, both.ports})
 	}
 	both.peers = both.peers.And(other.peers)
-	if both.ports = both.ports.minus(&other.ports); !both.ports.empty() {
+	if both.ports = both.ports.minus(&other.ports); !both.ports.isEmpty() {
 		left = append(left, both)
 	}
 	return left

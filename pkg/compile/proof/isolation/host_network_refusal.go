@@ -31,11 +31,11 @@ func readHostNetworkRefusal(o *object.Object) (hostNetworkRefusal, bool) {
 	}
 	switch o.ID.Kind {
 	case "ValidatingAdmissionPolicy":
-		namespaces, ok := labels.Read(spec.At("matchConstraints", "namespaceSelector"))
-		fails := or(spec.StringAt("failurePolicy"), "Fail") == "Fail"
+		namespaces, ok := labels.ReadSelector(spec.At("matchConstraints", "namespaceSelector"))
+		fails := orDefault(spec.StringAt("failurePolicy"), "Fail") == "Fail"
 		return hostNetworkRefusal{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
 	case "ValidatingAdmissionPolicyBinding":
-		namespaces, ok := labels.Read(spec.At("matchResources", "namespaceSelector"))
+		namespaces, ok := labels.ReadSelector(spec.At("matchResources", "namespaceSelector"))
 		denies := slices.Contains(spec.Get("validationActions").Strings(), "Deny")
 		return hostNetworkRefusal{policy: spec.StringAt("policyName"), binding: true, namespaces: namespaces}, ok && denies
 	}

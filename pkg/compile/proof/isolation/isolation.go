@@ -44,7 +44,7 @@ type namespaceFact struct {
 
 type policyFact struct {
 	namespace, name string
-	spec            *spec
+	spec            *policySpec
 	// text is equal for specs that mean the same.
 	text string
 	// bad says that the spec is not understood.
@@ -81,20 +81,20 @@ func readNamespace(o *object.Object) namespaceFact {
 		}
 	}
 	f.labels[nameLabel] = o.ID.Name
-	f.patch = o.Patch(o.Root.At("metadata", "labels"))
+	f.patch = o.PatchSpan(o.Root.At("metadata", "labels"))
 	return f
 }
 
 func readPolicy(o *object.Object) policyFact {
 	s, ok := readSpec(o.Root.Get("spec"))
-	f := policyFact{namespace: o.ID.Namespace, name: o.ID.Name, spec: s, bad: !ok, at: o.Origin, patch: o.Patch(o.Root.Get("spec"))}
+	f := policyFact{namespace: o.ID.Namespace, name: o.ID.Name, spec: s, bad: !ok, at: o.Origin, patch: o.PatchSpan(o.Root.Get("spec"))}
 	if !f.patch.IsZero() {
 		f.at = f.patch
 	}
 	if ok {
 		var buffer [512]byte
 		f.text = string(s.append(buffer[:0]))
-		f.places = places(o, s)
+		f.places = rulePlaces(o, s)
 	}
 	return f
 }
@@ -102,7 +102,7 @@ func readPolicy(o *object.Object) policyFact {
 // Cluster is the facts of a cluster. The zero Cluster is empty and ready.
 type Cluster struct {
 	namespaces          map[string]*namespace
-	specs               map[string]*numbered
+	specs               map[string]*numberedSpec
 	effectivePolicies   map[string]*effectivePolicy
 	selections          map[string][]*namespace
 	bad                 []policyFact
@@ -110,12 +110,12 @@ type Cluster struct {
 	removed             object.Removals
 }
 
-// Removed adds what patches removed: where something is missing, they are the cause.
-func (c *Cluster) Removed(objects object.Removals) { c.removed = c.removed.Join(objects) }
+// AddRemoved adds what patches removed: where something is missing, they are the cause.
+func (c *Cluster) AddRemoved(objects object.Removals) { c.removed = c.removed.Join(objects) }
 
-// numbered is a spec that several policies may share.
-type numbered struct {
-	*spec
+// numberedSpec is a spec that several policies may share.
+type numberedSpec struct {
+	*policySpec
 	number int
 }
 
@@ -135,7 +135,7 @@ type namespace struct {
 
 type policy struct {
 	name   string
-	spec   *numbered
+	spec   *numberedSpec
 	at     source.Span
 	places []source.Span
 }
@@ -146,22 +146,22 @@ func (c *Cluster) Add(f Facts) {
 		// A second one with the name is reported elsewhere.
 		if known := c.namespace(n.name); !known.compiled {
 			known.labels, known.compiled = n.labels, true
-			known.patched(n.patch)
+			known.notePatch(n.patch)
 		}
 	}
 	c.hostNetworkRefusals = append(c.hostNetworkRefusals, f.hostNetworkRefusals...)
 	for _, p := range f.policies {
 		n := c.namespace(p.namespace)
-		n.patched(p.patch)
+		n.notePatch(p.patch)
 		if p.bad {
 			c.bad = append(c.bad, p)
 			continue
 		}
-		n.policies = append(n.policies, policy{name: p.name, spec: c.number(p), at: p.at, places: p.places})
+		n.policies = append(n.policies, policy{name: p.name, spec: c.numberSpec(p), at: p.at, places: p.places})
 	}
 }
 
-func (n *namespace) patched(at source.Span) {
+func (n *namespace) notePatch(at source.Span) {
 	if n.patch.IsZero() || !at.IsZero() && at.Before(n.patch) {
 		n.patch = at
 	}
@@ -179,20 +179,20 @@ func (c *Cluster) namespace(name string) *namespace {
 	return n
 }
 
-func (c *Cluster) number(p policyFact) *numbered {
+func (c *Cluster) numberSpec(p policyFact) *numberedSpec {
 	if c.specs == nil {
-		c.specs = map[string]*numbered{}
+		c.specs = map[string]*numberedSpec{}
 	}
 	known := c.specs[p.text]
 	if known == nil {
-		known = &numbered{spec: p.spec, number: len(c.specs)}
+		known = &numberedSpec{policySpec: p.spec, number: len(c.specs)}
 		c.specs[p.text] = known
 	}
 	return known
 }
 
-// sorted returns the namespaces by name.
-func (c *Cluster) sorted() []*namespace {
+// sortedNamespaces returns the namespaces by name.
+func (c *Cluster) sortedNamespaces() []*namespace {
 	all := make([]*namespace, 0, len(c.namespaces))
 	for _, n := range c.namespaces {
 		all = append(all, n)

@@ -7,8 +7,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/labels"
 )
 
-// crossing is a grant that reaches out to, or lets in, some other tenant, and the namespaces that have it.
-type crossing struct {
+// borderCrossing is a grant that reaches out to, or lets in, some other tenant, and the namespaces that have it.
+type borderCrossing struct {
 	grant *grant
 	at    []*namespace
 }
@@ -26,18 +26,18 @@ const maxSamples = 3
 
 // crossings returns the grants of a direction that cross the border of a tenant. A grant of policies that mean the same is there
 // once, whichever namespaces have it.
-func (c *Cluster) crossings(d direction, tenants []*namespace, inside addresses) []*crossing {
-	byPeer := map[*peer]*crossing{}
-	var all []*crossing
+func (c *Cluster) crossings(d trafficDirection, tenants []*namespace, inside addressSet) []*borderCrossing {
+	byPeer := map[*policyPeer]*borderCrossing{}
+	var all []*borderCrossing
 	for _, n := range tenants {
 		for i := range n.effective.grants[d] {
 			g := &n.effective.grants[d][i]
-			if !c.crosses(n, g, inside) {
+			if !c.grantCrosses(n, g, inside) {
 				continue
 			}
 			known := byPeer[g.peer]
 			if known == nil {
-				known = &crossing{grant: g}
+				known = &borderCrossing{grant: g}
 				byPeer[g.peer] = known
 				all = append(all, known)
 			}
@@ -47,23 +47,23 @@ func (c *Cluster) crossings(d direction, tenants []*namespace, inside addresses)
 	return all
 }
 
-func (c *Cluster) crosses(n *namespace, g *grant, inside addresses) bool {
+func (c *Cluster) grantCrosses(n *namespace, g *grant, inside addressSet) bool {
 	switch g.peer.kind {
 	case own:
 		return false
 	case outside:
-		return g.peer.addresses.overlap(inside)
+		return g.peer.addresses.overlaps(inside)
 	}
-	return slices.ContainsFunc(c.selection(g.peer.namespaces), func(other *namespace) bool { return other.tenant != n.tenant })
+	return slices.ContainsFunc(c.selectedNamespaces(g.peer.namespaces), func(other *namespace) bool { return other.tenant != n.tenant })
 }
 
-// leaks returns the ways between tenants: one for each namespace that can be reached. A way needs both ends.
-func leaks(outs, ins []*crossing) []leak {
+// findLeaks returns the ways between tenants: one for each namespace that can be reached. A way needs both ends.
+func findLeaks(outs, ins []*borderCrossing) []leak {
 	byTarget := map[*namespace]*leak{}
 	var found []*leak
 	for _, in := range ins {
 		for _, out := range outs {
-			if !in.grant.ports.meets(out.grant.ports) || !selectsSomePods(out.grant.pods, in.grant.peer) || !selectsSomePods(in.grant.pods, out.grant.peer) {
+			if !in.grant.ports.overlaps(out.grant.ports) || !selectsSomePods(out.grant.pods, in.grant.peer) || !selectsSomePods(in.grant.pods, out.grant.peer) {
 				continue
 			}
 			for _, target := range in.at {
@@ -80,11 +80,11 @@ func leaks(outs, ins []*crossing) []leak {
 }
 
 // selectsSomePods reports whether some of the pods are among those that a peer means. An address may be that of any pod.
-func selectsSomePods(pods labels.Selector, p *peer) bool {
+func selectsSomePods(pods labels.Selector, p *policyPeer) bool {
 	return p.kind == outside || pods.And(p.pods).Satisfiable()
 }
 
-func (n *namespace) reachedFrom(out *crossing, in *grant, byTarget map[*namespace]*leak, found []*leak) []*leak {
+func (n *namespace) reachedFrom(out *borderCrossing, in *grant, byTarget map[*namespace]*leak, found []*leak) []*leak {
 	for _, from := range out.at {
 		if from.tenant == n.tenant || !out.grant.peer.includesPodsOf(n) || !in.peer.includesPodsOf(from) {
 			continue
@@ -105,6 +105,6 @@ func (n *namespace) reachedFrom(out *crossing, in *grant, byTarget map[*namespac
 }
 
 // includesPodsOf reports whether the pods of a namespace may be the peer.
-func (p *peer) includesPodsOf(n *namespace) bool {
+func (p *policyPeer) includesPodsOf(n *namespace) bool {
 	return p.kind == outside || p.kind == selected && p.namespaces.Selects(n.labels)
 }

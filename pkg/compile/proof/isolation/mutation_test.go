@@ -12,7 +12,7 @@ import (
 // TestMutations breaks every value below the spec of every NetworkPolicy, and every policy and namespace as a whole, in every way
 // that is known here: the proof must notice, or the mutation must be one of those that provably change nothing.
 func TestMutations(t *testing.T) {
-	s := prooftest.Compiled(t, specs, nil)
+	s := prooftest.CompileSample(t, specs, nil)
 	if found, _ := prove(s, s.Objects); len(found) > 0 {
 		t.Fatalf("the sample is not isolated: %s", found[0].Message)
 	}
@@ -25,7 +25,7 @@ func TestMutations(t *testing.T) {
 			objects := slices.Clone(s.Objects)
 			objects[i] = m.object
 			if m.object.Root.Kind == object.Nothing {
-				objects = prooftest.Without(s.Objects, i)
+				objects = prooftest.WithoutObject(s.Objects, i)
 			}
 			said, _ := prove(s, objects)
 			reason := harmless(o, m.name)
@@ -68,7 +68,7 @@ func harmless(o object.Object, name string) string {
 // protocolAt returns the value that a mutation drops.
 func protocolAt(o object.Object, name string) string {
 	value := ""
-	prooftest.Visit(o.Root.Get("spec"), "", func(path string, n *object.Node) {
+	prooftest.VisitNodes(o.Root.Get("spec"), "", func(path string, n *object.Node) {
 		if "drop "+path == name {
 			value = n.Text
 		}
@@ -87,10 +87,10 @@ func mutations(o object.Object) []mutation {
 		{"drop the policy", object.Object{}},
 		{"move to another namespace", moved(o, "elsewhere")},
 	}
-	prooftest.Visit(o.Root.Get("spec"), "", func(path string, n *object.Node) {
+	prooftest.VisitNodes(o.Root.Get("spec"), "", func(path string, n *object.Node) {
 		for _, change := range changes(path, n) {
 			copied := o
-			copied.Root = prooftest.Changed(o.Root, n, change.to)
+			copied.Root = prooftest.ReplaceNode(o.Root, n, change.to)
 			all = append(all, mutation{change.name + " " + path, copied})
 		}
 	})
@@ -98,7 +98,7 @@ func mutations(o object.Object) []mutation {
 }
 
 func moved(o object.Object, namespace string) object.Object {
-	o.Root = prooftest.Changed(o.Root, o.Root.At("metadata", "namespace"), &object.Node{Key: "namespace", Kind: object.TextNode, Text: namespace})
+	o.Root = prooftest.ReplaceNode(o.Root, o.Root.At("metadata", "namespace"), &object.Node{Key: "namespace", Kind: object.TextNode, Text: namespace})
 	return object.New(o.Root, o.Place, o.Rule)
 }
 
@@ -186,7 +186,7 @@ func additions(path string, n *object.Node) []change {
 // TestNamespaceMutations breaks the labels of the tenants' namespaces: that which keeps pods off the network of their machine must be
 // missed, the others decide about nothing here.
 func TestNamespaceMutations(t *testing.T) {
-	s := prooftest.Compiled(t, specs, nil)
+	s := prooftest.CompileSample(t, specs, nil)
 	tested := 0
 	for i, o := range s.Objects {
 		if o.ID.Kind != "Namespace" || o.ID.Name == s.Plan.ControllerNamespace.V {
@@ -196,9 +196,9 @@ func TestNamespaceMutations(t *testing.T) {
 		privileged := object.Text("pod-security.kubernetes.io/enforce", "privileged", nil)
 		for _, root := range []object.Node{
 			{},
-			prooftest.Changed(o.Root, labels, nil),
-			prooftest.Changed(o.Root, labels.Get("pod-security.kubernetes.io/enforce"), nil),
-			prooftest.Changed(o.Root, labels.Get("pod-security.kubernetes.io/enforce"), &privileged),
+			prooftest.ReplaceNode(o.Root, labels, nil),
+			prooftest.ReplaceNode(o.Root, labels.Get("pod-security.kubernetes.io/enforce"), nil),
+			prooftest.ReplaceNode(o.Root, labels.Get("pod-security.kubernetes.io/enforce"), &privileged),
 		} {
 			objects := slices.Clone(s.Objects)
 			objects[i] = object.New(root, o.Place, o.Rule)

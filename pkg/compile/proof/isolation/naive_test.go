@@ -40,7 +40,7 @@ type end struct {
 }
 
 // admits reports whether the policies of a pod's namespace let a packet through in a direction.
-func (w *world) admits(pod, other end, port portOf, d direction) bool {
+func (w *world) admits(pod, other end, port portOf, d trafficDirection) bool {
 	isolated := false
 	for _, policy := range w.policies[pod.namespace] {
 		if !slices.Contains(policy["policyTypes"].([]any), any([]string{"Egress", "Ingress"}[d])) || !matches(policy["podSelector"], pod.labels) {
@@ -57,7 +57,7 @@ func (w *world) admits(pod, other end, port portOf, d direction) bool {
 	return !isolated
 }
 
-func (w *world) ruleAdmits(r map[string]any, pod, other end, port portOf, d direction) bool {
+func (w *world) ruleAdmits(r map[string]any, pod, other end, port portOf, d trafficDirection) bool {
 	peers, _ := r[[]string{"to", "from"}[d]].([]any)
 	ports, _ := r["ports"].([]any)
 	return (len(peers) == 0 || slices.ContainsFunc(peers, func(p any) bool { return w.peerMatches(p.(map[string]any), pod, other) })) &&
@@ -290,8 +290,8 @@ func (w *world) cluster() *Cluster {
 }
 
 // admits answers as admits of the naive evaluator does, from the flows that the proof computed.
-func (n *namespace) admits(c *Cluster, pod map[string]string, other end, port portOf, d direction) bool {
-	packet := ports{}
+func (n *namespace) admits(c *Cluster, pod map[string]string, other end, port portOf, d trafficDirection) bool {
+	packet := portSet{}
 	packet.ranges[slices.Index(protocols[:], port.protocol)] = []portRange{{port.number, port.number}}
 	return slices.ContainsFunc(n.effective.open[d], func(o openFlow) bool {
 		if !o.set.contains(&packet) || !o.by.pods.Selects(pod) {
@@ -328,7 +328,7 @@ func compareWorld(t *testing.T, seed uint64) (leaking int) {
 	t.Helper()
 	w := newWorld(dice{rand.New(rand.NewPCG(seed, 1)), podKeys})
 	c := w.cluster()
-	for _, n := range c.sorted() {
+	for _, n := range c.sortedNamespaces() {
 		w.compare(t, c, n)
 	}
 	leaking = w.compareLeaks(t, c)
@@ -341,7 +341,7 @@ func compareWorld(t *testing.T, seed uint64) (leaking int) {
 func (w *world) compare(t *testing.T, c *Cluster, n *namespace) {
 	t.Helper()
 	ends := w.ends()
-	for _, d := range []direction{egress, ingress} {
+	for _, d := range []trafficDirection{egress, ingress} {
 		closed := true
 		for _, pod := range w.pods {
 			selected := slices.ContainsFunc(w.policies[n.name], func(p map[string]any) bool {
@@ -392,7 +392,7 @@ func compareDifference(t *testing.T, seed uint64) {
 		}
 	}
 	before, after := was.cluster(), is.cluster()
-	for _, n := range after.sorted() {
+	for _, n := range after.sortedNamespaces() {
 		opened, closed := Difference(before, after, n.name)
 		is.compareOpenings(t, was, after.namespaces[n.name], opened)
 		was.compareOpenings(t, is, before.namespaces[n.name], closed)
@@ -431,7 +431,7 @@ func (w *world) compareOpenings(t *testing.T, other *world, n *namespace, openin
 	for _, pod := range w.pods {
 		from := end{namespace: n.name, labels: pod}
 		for _, to := range ends {
-			for _, d := range []direction{egress, ingress} {
+			for _, d := range []trafficDirection{egress, ingress} {
 				gained := w.admitted(from, to, d) &^ other.admitted(from, to, d)
 				found := uint64(0)
 				for i := range openings {
@@ -455,7 +455,7 @@ func (w *world) compareOpenings(t *testing.T, other *world, n *namespace, openin
 }
 
 // admitted is the set of ports of the world on which packets are let through, a bit for each.
-func (w *world) admitted(pod, other end, d direction) (set uint64) {
+func (w *world) admitted(pod, other end, d trafficDirection) (set uint64) {
 	isolated := false
 	for _, policy := range w.policies[pod.namespace] {
 		if !slices.Contains(policy["policyTypes"].([]any), any([]string{"Egress", "Ingress"}[d])) || !matches(policy["podSelector"], pod.labels) {
@@ -554,14 +554,14 @@ func (w *world) ends() []end {
 func (w *world) compareLeaks(t *testing.T, c *Cluster) int {
 	t.Helper()
 	var tenants []*namespace
-	for _, n := range c.sorted() {
+	for _, n := range c.sortedNamespaces() {
 		if n.tenant != noTenant {
 			tenants = append(tenants, n)
 		}
 	}
 	reached := map[string]bool{}
 	// Nothing is inside: pods have no addresses in this world.
-	for _, l := range leaks(c.crossings(egress, tenants, nil), c.crossings(ingress, tenants, nil)) {
+	for _, l := range findLeaks(c.crossings(egress, tenants, nil), c.crossings(ingress, tenants, nil)) {
 		reached[l.to.name] = true
 		if !w.connected(l.from.name, l.to.name) {
 			t.Errorf("%s does not reach %s", l.from.name, l.to.name)

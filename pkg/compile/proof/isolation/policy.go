@@ -7,36 +7,36 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// direction is one of the two in which policies restrict traffic.
-type direction int
+// trafficDirection is one of the two in which policies restrict traffic.
+type trafficDirection int
 
 const (
-	egress direction = iota
+	egress trafficDirection = iota
 	ingress
 )
 
-// spec is what a NetworkPolicy says, without where it is (https://kubernetes.io/docs/concepts/services-networking/network-policies/).
-type spec struct {
+// policySpec is what a NetworkPolicy says, without where it is (https://kubernetes.io/docs/concepts/services-networking/network-policies/).
+type policySpec struct {
 	// pods are those of its namespace that it is about.
 	pods labels.Selector
 	// closes says for each direction that these pods get only what some policy opens.
 	closes [2]bool
-	rules  []rule
+	rules  []policyRule
 }
 
-// rule opens one direction for the pods of its policy.
-type rule struct {
-	direction direction
-	peers     []peer
-	ports     ports
+// policyRule opens one direction for the pods of its policy.
+type policyRule struct {
+	direction trafficDirection
+	peers     []policyPeer
+	ports     portSet
 }
 
-// peer is one kind of other end.
-type peer struct {
+// policyPeer is one kind of other end.
+type policyPeer struct {
 	kind peerKind
 	// namespaces and pods select pods of other namespaces; for own only pods counts.
 	namespaces, pods labels.Selector
-	addresses        addresses
+	addresses        addressSet
 	// written says that somebody wrote the selectors. A rule without peers is about all, and has none.
 	written bool
 }
@@ -53,13 +53,13 @@ const (
 )
 
 // readSpec returns the spec of a policy, and false where it is not one that the proof understands.
-func readSpec(n *object.Node) (*spec, bool) {
+func readSpec(n *object.Node) (*policySpec, bool) {
 	if n == nil {
 		return nil, false
 	}
-	pods, ok := labels.Read(n.Get("podSelector"))
-	s := &spec{pods: pods, closes: closes(n)}
-	for _, d := range []direction{egress, ingress} {
+	pods, ok := labels.ReadSelector(n.Get("podSelector"))
+	s := &policySpec{pods: pods, closes: readPolicyTypes(n)}
+	for _, d := range []trafficDirection{egress, ingress} {
 		rules := n.Get([...]string{egress: "egress", ingress: "ingress"}[d])
 		for i := 0; rules != nil && i < len(rules.Children); i++ {
 			// Rules of a direction that the policy does not name mean nothing.
@@ -73,8 +73,8 @@ func readSpec(n *object.Node) (*spec, bool) {
 	return s, ok
 }
 
-// closes reads policyTypes. Where they are missing a policy always is about ingress, and about egress if it has rules for it.
-func closes(n *object.Node) [2]bool {
+// readPolicyTypes reads policyTypes. Where they are missing a policy always is about ingress, and about egress if it has rules for it.
+func readPolicyTypes(n *object.Node) [2]bool {
 	types := n.Get("policyTypes")
 	if types == nil || len(types.Children) == 0 {
 		rules := n.Get("egress")
@@ -88,9 +88,9 @@ func closes(n *object.Node) [2]bool {
 	return found
 }
 
-func readRule(n *object.Node, d direction) (rule, bool) {
+func readRule(n *object.Node, d trafficDirection) (policyRule, bool) {
 	opened, ok := readPorts(n.Get("ports"))
-	r := rule{direction: d, ports: opened}
+	r := policyRule{direction: d, ports: opened}
 	peers := n.Get([...]string{egress: "to", ingress: "from"}[d])
 	if peers == nil || len(peers.Children) == 0 {
 		r.peers = anyPeer()
@@ -105,18 +105,18 @@ func readRule(n *object.Node, d direction) (rule, bool) {
 }
 
 // anyPeer is all pods and all addresses.
-func anyPeer() []peer {
-	return []peer{{kind: selected}, {kind: outside, addresses: everywhere}}
+func anyPeer() []policyPeer {
+	return []policyPeer{{kind: selected}, {kind: outside, addresses: everywhere}}
 }
 
-func readPeer(n *object.Node) (peer, bool) {
+func readPeer(n *object.Node) (policyPeer, bool) {
 	if block := n.Get("ipBlock"); block != nil {
 		found, ok := readBlock(block)
-		return peer{kind: outside, addresses: found, written: true}, ok && len(n.Children) == 1
+		return policyPeer{kind: outside, addresses: found, written: true}, ok && len(n.Children) == 1
 	}
-	namespaces, ok := labels.Read(n.Get("namespaceSelector"))
-	pods, good := labels.Read(n.Get("podSelector"))
-	p := peer{kind: own, namespaces: namespaces, pods: pods, written: true}
+	namespaces, ok := labels.ReadSelector(n.Get("namespaceSelector"))
+	pods, good := labels.ReadSelector(n.Get("podSelector"))
+	p := policyPeer{kind: own, namespaces: namespaces, pods: pods, written: true}
 	if n.Get("namespaceSelector") != nil {
 		p.kind = selected
 	}
@@ -124,7 +124,7 @@ func readPeer(n *object.Node) (peer, bool) {
 }
 
 // append writes what the spec means: specs that mean the same in the same order are written alike.
-func (s *spec) append(b []byte) []byte {
+func (s *policySpec) append(b []byte) []byte {
 	b = s.pods.Append(b)
 	for _, closes := range s.closes {
 		b = append(b, '|', byte('0'))
@@ -141,7 +141,7 @@ func (s *spec) append(b []byte) []byte {
 			b = append(b, ';', byte('0'+p.kind))
 			b = append(p.namespaces.Append(b), '/')
 			b = append(p.pods.Append(b), '/')
-			b = p.addresses.append(b)
+			b = p.addresses.appendTo(b)
 			if !p.written {
 				b = append(b, '*')
 			}
@@ -150,22 +150,22 @@ func (s *spec) append(b []byte) []byte {
 	return b
 }
 
-// places returns for each rule of the spec where it comes from.
-func places(o *object.Object, s *spec) []source.Span {
+// rulePlaces returns for each rule of the spec where it comes from.
+func rulePlaces(o *object.Object, s *policySpec) []source.Span {
 	result := make([]source.Span, 0, len(s.rules))
-	for _, d := range []direction{egress, ingress} {
+	for _, d := range []trafficDirection{egress, ingress} {
 		rules := o.Root.At("spec", [...]string{egress: "egress", ingress: "ingress"}[d])
 		for i := 0; rules != nil && s.closes[d] && i < len(rules.Children); i++ {
-			result = append(result, placeOf(o, &rules.Children[i], [...]string{egress: "to", ingress: "from"}[d]))
+			result = append(result, rulePlace(o, &rules.Children[i], [...]string{egress: "to", ingress: "from"}[d]))
 		}
 	}
 	return result
 }
 
-// placeOf returns the place of the patch that wrote something in a rule, else the first place in a spec that one of its peers comes
+// rulePlace returns the place of the patch that wrote something in a rule, else the first place in a spec that one of its peers comes
 // from; for a chart it is where the chart is named.
-func placeOf(o *object.Object, rule *object.Node, peers string) source.Span {
-	for _, at := range []source.Span{o.Wrote(rule), placeBelow(rule.Get(peers)), placeAt(rule)} {
+func rulePlace(o *object.Object, rule *object.Node, peers string) source.Span {
+	for _, at := range []source.Span{o.WritingPatchSpan(rule), placeBelow(rule.Get(peers)), placeAt(rule)} {
 		if !at.IsZero() {
 			return at
 		}

@@ -13,9 +13,9 @@ var protocols = [...]string{"TCP", "UDP", "SCTP"}
 
 const lastPort = 65535
 
-// ports is a set of ports. All is everything, protocols without ports included. A name stands for whatever port the pod at the
+// portSet is a set of ports. All is everything, protocols without ports included. A name stands for whatever port the pod at the
 // other end gives it, which may be any.
-type ports struct {
+type portSet struct {
 	all    bool
 	ranges [len(protocols)][]portRange
 	names  [len(protocols)][]string
@@ -24,21 +24,21 @@ type ports struct {
 type portRange struct{ from, to int }
 
 // readPorts returns the ports of a rule; none in the rule means all. It returns false for what is not a port.
-func readPorts(n *object.Node) (ports, bool) {
-	var p ports
+func readPorts(n *object.Node) (portSet, bool) {
+	var p portSet
 	if n == nil || len(n.Children) == 0 {
-		return ports{all: true}, true
+		return portSet{all: true}, true
 	}
 	for i := range n.Children {
-		if !p.read(&n.Children[i]) {
-			return ports{}, false
+		if !p.readPort(&n.Children[i]) {
+			return portSet{}, false
 		}
 	}
-	return p.normal(), true
+	return p.normalized(), true
 }
 
-func (p *ports) read(n *object.Node) bool {
-	protocol := slices.Index(protocols[:], or(n.StringAt("protocol"), "TCP"))
+func (p *portSet) readPort(n *object.Node) bool {
+	protocol := slices.Index(protocols[:], orDefault(n.StringAt("protocol"), "TCP"))
 	if protocol < 0 {
 		return false
 	}
@@ -60,20 +60,20 @@ func (p *ports) read(n *object.Node) bool {
 	return err == nil && 0 <= from && from <= to && to <= lastPort
 }
 
-// normal returns the set in the one form that it has.
-func (p ports) normal() ports {
+// normalized returns the set in the one form that it has.
+func (p portSet) normalized() portSet {
 	if p.all {
-		return ports{all: true}
+		return portSet{all: true}
 	}
 	for i := range protocols {
-		p.ranges[i] = merged(p.ranges[i])
+		p.ranges[i] = mergeRanges(p.ranges[i])
 		slices.Sort(p.names[i])
 		p.names[i] = slices.Compact(p.names[i])
 	}
 	return p
 }
 
-func merged(ranges []portRange) []portRange {
+func mergeRanges(ranges []portRange) []portRange {
 	slices.SortFunc(ranges, func(a, b portRange) int { return a.from - b.from })
 	result := ranges[:0]
 	for _, r := range ranges {
@@ -86,16 +86,16 @@ func merged(ranges []portRange) []portRange {
 	return result
 }
 
-func (p ports) union(other ports) ports {
-	u := ports{all: p.all || other.all}
+func (p portSet) union(other portSet) portSet {
+	u := portSet{all: p.all || other.all}
 	for i := range protocols {
 		u.ranges[i] = slices.Concat(p.ranges[i], other.ranges[i])
 		u.names[i] = slices.Concat(p.names[i], other.names[i])
 	}
-	return u.normal()
+	return u.normalized()
 }
 
-func (p *ports) empty() bool {
+func (p *portSet) isEmpty() bool {
 	for i := range protocols {
 		if len(p.ranges[i]) > 0 || len(p.names[i]) > 0 {
 			return false
@@ -104,22 +104,22 @@ func (p *ports) empty() bool {
 	return !p.all
 }
 
-// meets reports whether some packet is in both sets.
-func (p *ports) meets(other *ports) bool {
+// overlaps reports whether some packet is in both sets.
+func (p *portSet) overlaps(other *portSet) bool {
 	if p.all || other.all {
-		return !p.empty() && !other.empty()
+		return !p.isEmpty() && !other.isEmpty()
 	}
 	for i := range protocols {
 		a, b := p.ranges[i], other.ranges[i]
 		named := len(p.names[i]) > 0 && (len(b) > 0 || len(other.names[i]) > 0) || len(other.names[i]) > 0 && len(a) > 0
-		if named || overlap(a, b) {
+		if named || rangesOverlap(a, b) {
 			return true
 		}
 	}
 	return false
 }
 
-func overlap(a, b []portRange) bool {
+func rangesOverlap(a, b []portRange) bool {
 	for _, x := range a {
 		if slices.ContainsFunc(b, func(y portRange) bool { return x.from <= y.to && y.from <= x.to }) {
 			return true
@@ -129,7 +129,7 @@ func overlap(a, b []portRange) bool {
 }
 
 // contains reports whether the set has all of another.
-func (p *ports) contains(other *ports) bool {
+func (p *portSet) contains(other *portSet) bool {
 	if p.all || other.all {
 		return p.all
 	}
@@ -149,7 +149,7 @@ func (p *ports) contains(other *ports) bool {
 }
 
 // String returns for example `TCP 443, UDP 5000-5010`.
-func (p *ports) String() string {
+func (p *portSet) String() string {
 	if p.all {
 		return "all ports"
 	}
@@ -175,7 +175,7 @@ func (r portRange) String() string {
 	return strconv.Itoa(r.from) + "-" + strconv.Itoa(r.to)
 }
 
-func (p *ports) append(b []byte) []byte {
+func (p *portSet) append(b []byte) []byte {
 	if p.all {
 		return append(b, '*')
 	}
@@ -192,7 +192,7 @@ func (p *ports) append(b []byte) []byte {
 	return b
 }
 
-func or(value, otherwise string) string {
+func orDefault(value, otherwise string) string {
 	if value == "" {
 		return otherwise
 	}

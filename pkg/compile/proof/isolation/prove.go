@@ -26,9 +26,9 @@ type proof struct {
 	// declared is by number of the tenant.
 	declared [][2][]openFlow
 	// inside are the addresses that pods and Services of the cluster may have.
-	inside addresses
+	inside addressSet
 	// translated are those that the cluster names, and the IPv6 addresses that stand for them.
-	translated addresses
+	translated addressSet
 	// unclosed are the namespaces that were reported for a direction.
 	unclosed [2]map[*namespace]bool
 }
@@ -66,7 +66,7 @@ func (r *proof) assignTenants() {
 	r.unclosed = [2]map[*namespace]bool{{}, {}}
 }
 
-func (r *proof) tenant(n *namespace) *plan.Tenant { return r.plan.Tenants[n.tenant] }
+func (r *proof) tenantOf(n *namespace) *plan.Tenant { return r.plan.Tenants[n.tenant] }
 
 // reportUnreadablePolicies reports policies that have no meaning to the proof, and so perhaps none to the cluster.
 func (r *proof) reportUnreadablePolicies() {
@@ -87,7 +87,7 @@ func (r *proof) reportOpenNamespaces() {
 			r.errorf(diag.NamespaceNotClosed, n, "pods of the namespace `%s` may use the network of their machine: the label `%s` is %q, and no admission policy refuses them",
 				n.name, enforceLabel, n.labels[enforceLabel]).Helpf("`restricted` and `baseline` refuse such pods")
 		}
-		for _, d := range []direction{egress, ingress} {
+		for _, d := range []trafficDirection{egress, ingress} {
 			if n.effective.closed[d] {
 				continue
 			}
@@ -102,7 +102,7 @@ func (r *proof) reportOpenNamespaces() {
 func (r *proof) reportLeaks() {
 	outs, ins := r.crossings(egress, r.tenants, r.inside), r.crossings(ingress, r.tenants, r.inside)
 	reached, reaching := map[*namespace]bool{}, map[*namespace]bool{}
-	for _, l := range leaks(outs, ins) {
+	for _, l := range findLeaks(outs, ins) {
 		reached[l.to], reaching[l.from] = true, true
 		r.reportLeak(l)
 	}
@@ -115,9 +115,9 @@ func (r *proof) reportLeak(l leak) {
 	if l.more > 0 {
 		others = ", and others,"
 	}
-	d := r.list.Errorf(diag.TenantsConnected, r.place(l.to, l.in), "pods of the tenant `%s` in `%s`%s can reach pods of the tenant `%s` in `%s`",
-		r.tenant(l.from).Name.V, l.from.name, others, r.tenant(l.to).Name.V, l.to.name)
-	r.concerning(l.to, d).Also(r.place(l.from, l.out), "egress is open here")
+	d := r.list.Errorf(diag.TenantsConnected, r.grantPlace(l.to, l.in), "pods of the tenant `%s` in `%s`%s can reach pods of the tenant `%s` in `%s`",
+		r.tenantOf(l.from).Name.V, l.from.name, others, r.tenantOf(l.to).Name.V, l.to.name)
+	r.alsoNamespace(l.to, d).Also(r.grantPlace(l.from, l.out), "egress is open here")
 	if (l.in.peer.kind == outside || l.out.peer.kind == outside) && len(r.plan.Ranges) == 0 {
 		d.Notef("the cluster does not say which addresses its pods have, so that any range may hold some").
 			Helpf("write the ranges of pods and Services at `network.ranges` of the cluster")
@@ -125,15 +125,15 @@ func (r *proof) reportLeak(l leak) {
 }
 
 // reportOneSided warns of grants by selectors that cross the border of a tenant while the other side is closed.
-func (r *proof) reportOneSided(d direction, crossings []*crossing, reported map[*namespace]bool) {
+func (r *proof) reportOneSided(d trafficDirection, crossings []*borderCrossing, reported map[*namespace]bool) {
 	for _, c := range crossings {
 		for _, n := range c.at {
 			if c.grant.peer.kind == outside || reported[n] || r.unclosed[d][n] {
 				continue
 			}
-			found := r.list.Warnf(diag.OpenOnOneSide, r.place(n, c.grant), "the NetworkPolicy `%s` of `%s` lets pods %s %s, among them those of other tenants",
-				n.policies[c.grant.policy].name, n.name, verbs[d], flowOf(c.grant).peer())
-			r.concerning(n, found).Notef("the other side is closed, so that nothing gets through today")
+			found := r.list.Warnf(diag.OpenOnOneSide, r.grantPlace(n, c.grant), "the NetworkPolicy `%s` of `%s` lets pods %s %s, among them those of other tenants",
+				n.policies[c.grant.policy].name, n.name, verbs[d], flowOf(c.grant).peerText())
+			r.alsoNamespace(n, found).Notef("the other side is closed, so that nothing gets through today")
 		}
 	}
 }
@@ -143,17 +143,17 @@ func flowOf(g *grant) Flow {
 	return Flow{Pods: g.pods.String(), Namespaces: g.peer.namespacesText()[0], Peers: g.peer.pods.String(), Ports: g.ports.String()}
 }
 
-// place is where the rule of a grant comes from, or the cause where no policy is about it.
-func (r *proof) place(n *namespace, g *grant) source.Span {
+// grantPlace is where the rule of a grant comes from, or the cause where no policy is about it.
+func (r *proof) grantPlace(n *namespace, g *grant) source.Span {
 	if g.policy == open {
-		return r.cause(n)
+		return r.causePlace(n)
 	}
 	return n.policies[g.policy].places[g.rule]
 }
 
-// cause is where to look for what is missing in a namespace: at the patch that changed or removed one of its policies, else where the
+// causePlace is where to look for what is missing in a namespace: at the patch that changed or removed one of its policies, else where the
 // spec names the namespace.
-func (r *proof) cause(n *namespace) source.Span {
+func (r *proof) causePlace(n *namespace) source.Span {
 	for _, at := range []source.Span{n.patch, r.removed.SpanOf("NetworkPolicy", n.name, ""), r.removed.SpanOf("Namespace", "", n.name)} {
 		if !at.IsZero() {
 			return at
@@ -164,13 +164,13 @@ func (r *proof) cause(n *namespace) source.Span {
 
 // errorf reports what is missing in a namespace.
 func (r *proof) errorf(code diag.Code, n *namespace, format string, args ...any) *diag.Diagnostic {
-	return r.concerning(n, r.list.Errorf(code, r.cause(n), format, args...))
+	return r.alsoNamespace(n, r.list.Errorf(code, r.causePlace(n), format, args...))
 }
 
-// concerning adds the namespace to a finding that is elsewhere.
-func (r *proof) concerning(n *namespace, d *diag.Diagnostic) *diag.Diagnostic {
+// alsoNamespace adds the namespace to a finding that is elsewhere.
+func (r *proof) alsoNamespace(n *namespace, d *diag.Diagnostic) *diag.Diagnostic {
 	if at := r.at[n]; !at.IsZero() && at.File != d.Span.File {
-		d.Also(at, "the namespace `%s` of the tenant `%s`", n.name, r.tenant(n).Name.V)
+		d.Also(at, "the namespace `%s` of the tenant `%s`", n.name, r.tenantOf(n).Name.V)
 	}
 	return d
 }
@@ -182,39 +182,39 @@ func (r *proof) compareWithDeclared(n *namespace) {
 		r.errorf(diag.DNSNotReachable, n, "pods of the namespace `%s` cannot ask the DNS of the cluster", n.name).
 			Also(r.plan.DNS.Namespace.At, "DNS is in `%s`", r.plan.DNS.Namespace.V)
 	}
-	for _, d := range []direction{egress, ingress} {
+	for _, d := range []trafficDirection{egress, ingress} {
 		want, got := r.declared[n.tenant][d], n.effective.open[d]
 		if r.unclosed[d][n] || slices.EqualFunc(want, got, func(a, b openFlow) bool { return a.Flow == b.Flow }) {
 			continue
 		}
-		r.opensMore(n, d, want)
+		r.reportOpensMore(n, d, want)
 		if d == ingress || !withoutDNS {
-			r.opensLess(n, d, want)
+			r.reportOpensLess(n, d, want)
 		}
 	}
 }
 
-func (r *proof) opensMore(n *namespace, d direction, want []openFlow) {
+func (r *proof) reportOpensMore(n *namespace, d trafficDirection, want []openFlow) {
 	var found *diag.Diagnostic
 	for i := range n.effective.open[d] {
 		flow := &n.effective.open[d][i]
 		switch {
-		case flow.within(want):
+		case flow.isWithin(want):
 		case found != nil:
 			found.Notef("and %s", flow)
 		default:
-			found = r.list.Errorf(diag.OpensMore, r.place(n, flow.by), "the NetworkPolicy `%s` lets pods of `%s` %s more than the spec of `%s` says: %s",
-				n.policies[flow.by.policy].name, n.name, verbs[d], r.tenant(n).Name.V, flow)
-			r.concerning(n, found)
+			found = r.list.Errorf(diag.OpensMore, r.grantPlace(n, flow.by), "the NetworkPolicy `%s` lets pods of `%s` %s more than the spec of `%s` says: %s",
+				n.policies[flow.by.policy].name, n.name, verbs[d], r.tenantOf(n).Name.V, flow)
+			r.alsoNamespace(n, found)
 		}
 	}
 }
 
-func (r *proof) opensLess(n *namespace, d direction, want []openFlow) {
+func (r *proof) reportOpensLess(n *namespace, d trafficDirection, want []openFlow) {
 	for i := range want {
-		if flow := &want[i]; !flow.within(n.effective.open[d]) {
+		if flow := &want[i]; !flow.isWithin(n.effective.open[d]) {
 			r.errorf(diag.OpensLess, n, "the spec of `%s` lets pods of `%s` %s what no NetworkPolicy opens: %s",
-				r.tenant(n).Name.V, n.name, verbs[d], flow)
+				r.tenantOf(n).Name.V, n.name, verbs[d], flow)
 			return
 		}
 	}
@@ -243,41 +243,41 @@ func (r *proof) reachesDNS(n *namespace) bool {
 
 // local are the addresses of a machine itself, without the metadata services of clouds, which a check of its own knows.
 var (
-	linkLocal = prefixes("127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10")
-	metadata  = prefixes("169.254.169.254/32", "fd00:ec2::254/128")
+	linkLocal = addressesOf("127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10")
+	metadata  = addressesOf("169.254.169.254/32", "fd00:ec2::254/128")
 )
 
-func prefixes(texts ...string) addresses {
-	var s addresses
+func addressesOf(texts ...string) addressSet {
+	var s addressSet
 	for _, text := range texts {
 		s = append(s, withIPv6Forms(netip.MustParsePrefix(text))...)
 	}
-	return s.normal()
+	return s.normalized()
 }
 
 // withIPv6Forms returns a range and the IPv6 addresses that stand for it.
-func withIPv6Forms(p netip.Prefix) addresses {
-	s := addresses{rangeOf(p)}
-	for _, form := range ipv4in6.Forms(p) {
+func withIPv6Forms(p netip.Prefix) addressSet {
+	s := addressSet{rangeOf(p)}
+	for _, form := range ipv4in6.IPv6Forms(p) {
 		s = append(s, rangeOf(form))
 	}
 	return s
 }
 
 // translatedRanges returns what the cluster says of its pods and Services, as a network that translates has it.
-func translatedRanges(p *plan.Cluster) addresses {
-	var s addresses
+func translatedRanges(p *plan.Cluster) addressSet {
+	var s addressSet
 	for i := range p.Ranges {
 		if prefix, err := netip.ParsePrefix(p.Ranges[i].V); err == nil {
 			s = append(s, withIPv6Forms(prefix)...)
 		}
 	}
-	return s.normal()
+	return s.normalized()
 }
 
 // clusterRanges returns what the cluster says of its pods and Services, or everything.
-func clusterRanges(p *plan.Cluster) addresses {
-	var s addresses
+func clusterRanges(p *plan.Cluster) addressSet {
+	var s addressSet
 	for i := range p.Ranges {
 		if block, ok := readPrefix(p.Ranges[i].V); ok {
 			s = append(s, block)
@@ -286,7 +286,7 @@ func clusterRanges(p *plan.Cluster) addresses {
 	if len(s) == 0 {
 		return everywhere
 	}
-	return s.normal()
+	return s.normalized()
 }
 
 // reportWideRanges warns of blocks of addresses with those of the cluster or of machines in them. Selectors are how pods are meant: a block
@@ -297,14 +297,14 @@ func (r *proof) reportWideRanges(n *namespace) {
 		if g.peer.kind != outside || g.policy == open {
 			continue
 		}
-		what, holds := "of pods and Services of the cluster", g.peer.addresses.overlap(r.translated)
-		if !holds && !g.peer.addresses.overlap(metadata) {
-			what, holds = "that a machine has for itself", g.peer.addresses.overlap(linkLocal)
+		what, holds := "of pods and Services of the cluster", g.peer.addresses.overlaps(r.translated)
+		if !holds && !g.peer.addresses.overlaps(metadata) {
+			what, holds = "that a machine has for itself", g.peer.addresses.overlaps(linkLocal)
 		}
 		if holds {
-			found := r.list.Warnf(diag.ClusterRangeOpen, r.place(n, g), "the NetworkPolicy `%s` opens %s to the tenant `%s`, which holds addresses %s",
-				n.policies[g.policy].name, g.peer.addresses, r.tenant(n).Name.V, what)
-			r.concerning(n, found).Helpf("name the ranges outside of the cluster that are needed")
+			found := r.list.Warnf(diag.ClusterRangeOpen, r.grantPlace(n, g), "the NetworkPolicy `%s` opens %s to the tenant `%s`, which holds addresses %s",
+				n.policies[g.policy].name, g.peer.addresses, r.tenantOf(n).Name.V, what)
+			r.alsoNamespace(n, found).Helpf("name the ranges outside of the cluster that are needed")
 		}
 	}
 }
@@ -312,24 +312,24 @@ func (r *proof) reportWideRanges(n *namespace) {
 // reportWideSelectors warns of policies in other namespaces that let pods of tenants in without meaning it: by a selector that is
 // empty, or by a label of pods, which tenants give their pods as they like.
 func (r *proof) reportWideSelectors() {
-	for _, n := range r.sorted() {
+	for _, n := range r.sortedNamespaces() {
 		if n.tenant != noTenant {
 			continue
 		}
 		for i := range n.effective.grants[ingress] {
 			g := &n.effective.grants[ingress][i]
-			if !g.peer.written || g.peer.kind != selected || len(r.selection(g.peer.namespaces)) == 0 {
+			if !g.peer.written || g.peer.kind != selected || len(r.selectedNamespaces(g.peer.namespaces)) == 0 {
 				continue
 			}
-			if reason := tooWide(g.peer); reason != "" {
-				r.list.Warnf(diag.SelectorTooWide, r.place(n, g), "the NetworkPolicy `%s` of `%s` lets pods of tenants in: %s", n.policies[g.policy].name, n.name, reason).
+			if reason := tooWideReason(g.peer); reason != "" {
+				r.list.Warnf(diag.SelectorTooWide, r.grantPlace(n, g), "the NetworkPolicy `%s` of `%s` lets pods of tenants in: %s", n.policies[g.policy].name, n.name, reason).
 					Helpf("select the namespaces by `%s`, which nobody can forge", nameLabel)
 			}
 		}
 	}
 }
 
-func tooWide(p *peer) string {
+func tooWideReason(p *policyPeer) string {
 	switch {
 	case len(p.pods) > 0:
 		return fmt.Sprintf("the labels `%s` are given to pods by whoever makes them", p.pods)
@@ -343,12 +343,12 @@ func (r *proof) reachability() Reachability {
 	result := Reachability{Selections: map[string][]string{}}
 	for _, n := range r.tenants {
 		sides := n.effective.sides
-		result.Of = append(result.Of, Reach{Namespace: n.name, Tenant: r.tenant(n).Name.V, Egress: sides[egress], Ingress: sides[ingress]})
+		result.Of = append(result.Of, Reach{Namespace: n.name, Tenant: r.tenantOf(n).Name.V, Egress: sides[egress], Ingress: sides[ingress]})
 		for d := range sides {
 			for i := range n.effective.open[d] {
 				flow := &n.effective.open[d][i]
 				if _, known := result.Selections[flow.Namespaces]; !known && strings.HasPrefix(flow.Namespaces, "{") {
-					result.Selections[flow.Namespaces] = namesOf(r.selection(flow.by.peer.namespaces))
+					result.Selections[flow.Namespaces] = namesOf(r.selectedNamespaces(flow.by.peer.namespaces))
 				}
 			}
 		}

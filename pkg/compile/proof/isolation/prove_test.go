@@ -31,7 +31,7 @@ func policy(t *testing.T, namespace, name, spec string) object.Object {
 
 // TestProve says what is found when a chart adds policies to the sample.
 func TestProve(t *testing.T) {
-	s := prooftest.Compiled(t, specs, nil)
+	s := prooftest.CompileSample(t, specs, nil)
 	const (
 		toSpeech   = "{podSelector: {}, policyTypes: [Egress], egress: [{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: speech}}}]}]}"
 		fromVision = "{podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{namespaceSelector: {matchLabels: {lockstep.dev/tenant: vision}}}]}]}"
@@ -111,7 +111,7 @@ func TestProve(t *testing.T) {
 
 // TestReachability: what is open is data, the same for namespaces that are equal, in a stable order.
 func TestReachability(t *testing.T) {
-	s := prooftest.Compiled(t, specs, nil)
+	s := prooftest.CompileSample(t, specs, nil)
 	_, reach := prove(s, s.Objects)
 	address := netip.MustParseAddr
 	dns := isolation.Flow{Namespaces: "kube-system", Peers: "k8s-app=kube-dns", Ports: "TCP 53, UDP 53"}
@@ -147,7 +147,7 @@ func TestReachability(t *testing.T) {
 
 // TestGuards: where no Pod Security Standard fits, an admission policy must refuse pods on the network of their machine.
 func TestGuards(t *testing.T) {
-	s := prooftest.Compiled(t, strings.Replace(specs, "fabric: {type: Ethernet}", "fabric: {type: InfiniBand, lockedMemory: Capability, resource: rdma/hca, count: 1}", 1), nil)
+	s := prooftest.CompileSample(t, strings.Replace(specs, "fabric: {type: Ethernet}", "fabric: {type: InfiniBand, lockedMemory: Capability, resource: rdma/hca, count: 1}", 1), nil)
 	if found, _ := prove(s, s.Objects); len(found) > 0 {
 		t.Fatalf("%s: %s", found[0].Code, found[0].Message)
 	}
@@ -157,7 +157,7 @@ func TestGuards(t *testing.T) {
 			continue
 		}
 		tested++
-		if found, _ := prove(s, prooftest.Without(s.Objects, i)); len(found) == 0 || found[0].Code != "LS7020" {
+		if found, _ := prove(s, prooftest.WithoutObject(s.Objects, i)); len(found) == 0 || found[0].Code != "LS7020" {
 			t.Errorf("nobody misses %s", o.ID)
 		}
 	}

@@ -31,8 +31,8 @@ type requirement struct {
 // Selector is a conjunction, sorted. Without requirements it selects everything.
 type Selector []requirement
 
-// Read returns the selector of a node, and false for what is not one.
-func Read(n *object.Node) (Selector, bool) {
+// ReadSelector returns the selector of a node, and false for what is not one.
+func ReadSelector(n *object.Node) (Selector, bool) {
 	if n == nil || n.Kind != object.MapNode {
 		return nil, n == nil || n.Kind == object.NullNode
 	}
@@ -107,8 +107,8 @@ func (s Selector) Minus(other Selector) []Selector {
 	return pieces
 }
 
-// Meets reports whether some labels are selected by both.
-func (s Selector) Meets(other Selector) bool { return s.And(other).Satisfiable() }
+// Overlaps reports whether some labels are selected by both.
+func (s Selector) Overlaps(other Selector) bool { return s.And(other).Satisfiable() }
 
 // simplified writes a selector that can be met as people would: a label that must have one of some values needs no other requirement.
 func (s Selector) simplified() Selector {
@@ -125,7 +125,7 @@ func (s Selector) simplified() Selector {
 
 // allows reports whether no requirement on a label forbids one value.
 func (s Selector) allows(key, value string) bool {
-	return !slices.ContainsFunc(s, func(r requirement) bool { return r.key == key && !r.holds(map[string]string{key: value}) })
+	return !slices.ContainsFunc(s, func(r requirement) bool { return r.key == key && !r.isMetBy(map[string]string{key: value}) })
 }
 
 // negated returns the requirement that holds exactly where r does not.
@@ -134,8 +134,8 @@ func (r requirement) negated() requirement {
 	return r
 }
 
-// holds reports whether labels meet the requirement.
-func (r *requirement) holds(labels map[string]string) bool {
+// isMetBy reports whether labels meet the requirement.
+func (r *requirement) isMetBy(labels map[string]string) bool {
 	value, present := labels[r.key]
 	switch r.op {
 	case in:
@@ -151,7 +151,7 @@ func (r *requirement) holds(labels map[string]string) bool {
 // Selects reports whether labels meet all requirements.
 func (s Selector) Selects(labels map[string]string) bool {
 	for i := range s {
-		if !s[i].holds(labels) {
+		if !s[i].isMetBy(labels) {
 			return false
 		}
 	}
@@ -162,15 +162,15 @@ func (s Selector) Selects(labels map[string]string) bool {
 // finite list of forbidden ones always leaves one.
 func (s Selector) Satisfiable() bool {
 	for i := range s {
-		if !s.possible(s[i].key) {
+		if !s.isPossible(s[i].key) {
 			return false
 		}
 	}
 	return true
 }
 
-// possible reports whether the requirements on one key can be met together.
-func (s Selector) possible(key string) bool {
+// isPossible reports whether the requirements on one key can be met together.
+func (s Selector) isPossible(key string) bool {
 	var mayBe []string
 	bound, present, gone := false, false, false
 	for _, r := range s {
@@ -265,8 +265,8 @@ func (r *requirement) append(b []byte) []byte {
 	return append(b, ')')
 }
 
-// Named selects what has one of some values for a label.
-func Named(key string, values ...string) Selector {
+// HasOneOf selects what has one of some values for a label.
+func HasOneOf(key string, values ...string) Selector {
 	return Selector{{key: key, op: in, values: values}}
 }
 

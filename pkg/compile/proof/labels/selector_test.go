@@ -16,7 +16,7 @@ func read(t *testing.T, text string) (labels.Selector, bool) {
 		t.Fatal(err)
 	}
 	node := object.FromValue("", content, nil)
-	return labels.Read(&node)
+	return labels.ReadSelector(&node)
 }
 
 // TestRead: a selector has one form, whatever its order; nonsense is refused.

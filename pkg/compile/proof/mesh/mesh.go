@@ -28,14 +28,14 @@ type dataplaneMode struct {
 	optOutLabel string
 	// namespace returns the label of a namespace that takes all pods that say nothing, or nil; pod says what pods say themselves.
 	namespace func(labels *object.Node) *object.Node
-	pod       func(template *object.Node) stance
+	pod       func(template *object.Node) podStance
 }
 
-// stance is what pods say about a way.
-type stance uint8
+// podStance is what pods say about a way.
+type podStance uint8
 
 const (
-	silent stance = iota
+	silent podStance = iota
 	refuses
 	asks
 )
@@ -51,7 +51,7 @@ var dataplaneModes = [...]dataplaneMode{
 // namespaceInjectionLabel: `istio-injection` decides where a namespace has both labels.
 func namespaceInjectionLabel(labels *object.Node) *object.Node {
 	if label := labels.At("istio-injection"); label != nil {
-		return having(label, "enabled")
+		return labelWithValue(label, "enabled")
 	}
 	if revision := labels.At("istio.io/rev"); revision != nil && revision.Text != "" {
 		return revision
@@ -60,10 +60,10 @@ func namespaceInjectionLabel(labels *object.Node) *object.Node {
 }
 
 func namespaceAmbientLabel(labels *object.Node) *object.Node {
-	return having(labels.At("istio.io/dataplane-mode"), "ambient")
+	return labelWithValue(labels.At("istio.io/dataplane-mode"), "ambient")
 }
 
-func having(label *object.Node, value string) *object.Node {
+func labelWithValue(label *object.Node, value string) *object.Node {
 	if label == nil || label.Text != value {
 		return nil
 	}
@@ -71,7 +71,7 @@ func having(label *object.Node, value string) *object.Node {
 }
 
 // podInjection: a label wins over an annotation, and what is no yes is a no.
-func podInjection(template *object.Node) stance {
+func podInjection(template *object.Node) podStance {
 	const key = "sidecar.istio.io/inject"
 	said := template.At("metadata", "labels", key)
 	if said == nil {
@@ -86,7 +86,7 @@ func podInjection(template *object.Node) stance {
 	return refuses
 }
 
-func podAmbient(template *object.Node) stance {
+func podAmbient(template *object.Node) podStance {
 	switch template.Scalar("metadata", "labels", "istio.io/dataplane-mode") {
 	case "none":
 		return refuses
@@ -114,7 +114,7 @@ type exposedPods struct {
 	runtime object.ID
 	job     string
 	way     int
-	stance  stance
+	stance  podStance
 	at      source.Span
 }
 
@@ -124,31 +124,31 @@ func FactsOf(objects []object.Object) Facts {
 	for i := range objects {
 		switch o := &objects[i]; o.ID.Kind {
 		case "Namespace":
-			f.namespaces = append(f.namespaces, enrolledOf(o)...)
+			f.namespaces = append(f.namespaces, enrolledNamespacesOf(o)...)
 		case "ClusterTrainingRuntime", "TrainingRuntime":
-			f.pods = append(f.pods, exposedOf(o)...)
+			f.pods = append(f.pods, exposedPodsOf(o)...)
 		}
 	}
 	return f
 }
 
-func enrolledOf(o *object.Object) (found []enrolledNamespace) {
+func enrolledNamespacesOf(o *object.Object) (found []enrolledNamespace) {
 	labels := o.Root.At("metadata", "labels")
 	for w := range dataplaneModes {
 		if label := dataplaneModes[w].namespace(labels); label != nil {
-			found = append(found, enrolledNamespace{name: o.ID.Name, label: fmt.Sprintf("%s: %s", label.Key, label.Text), way: w, at: place(o, label)})
+			found = append(found, enrolledNamespace{name: o.ID.Name, label: fmt.Sprintf("%s: %s", label.Key, label.Text), way: w, at: patchOrOrigin(o, label)})
 		}
 	}
 	return found
 }
 
-func exposedOf(o *object.Object) (found []exposedPods) {
+func exposedPodsOf(o *object.Object) (found []exposedPods) {
 	jobs := o.Root.At("spec", "template", "spec", "replicatedJobs")
 	for i := 0; jobs != nil && i < len(jobs.Children); i++ {
 		template := jobs.Children[i].At("template", "spec", "template")
 		for w := range dataplaneModes {
 			if s := dataplaneModes[w].pod(template); s != refuses {
-				found = append(found, exposedPods{runtime: o.ID, job: jobs.Children[i].Scalar("name"), way: w, stance: s, at: place(o, template.At("metadata"))})
+				found = append(found, exposedPods{runtime: o.ID, job: jobs.Children[i].Scalar("name"), way: w, stance: s, at: patchOrOrigin(o, template.At("metadata"))})
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (e exposedPods) prove(c *plan.Cluster, enrolled []enrolledNamespace, list *
 func namespacesOf(c *plan.Cluster, runtime object.ID) (names []string) {
 	for _, t := range c.Tenants {
 		for _, n := range t.Namespaces {
-			if runtime.Namespace == n.V || runtime.Namespace == "" && uses(t, runtime.Name) {
+			if runtime.Namespace == n.V || runtime.Namespace == "" && usesRuntime(t, runtime.Name) {
 				names = append(names, n.V)
 			}
 		}
@@ -205,12 +205,12 @@ func namespacesOf(c *plan.Cluster, runtime object.ID) (names []string) {
 	return names
 }
 
-func uses(t *plan.Tenant, runtime string) bool {
+func usesRuntime(t *plan.Tenant, runtime string) bool {
 	return slices.ContainsFunc(t.Usable, func(r *plan.Runtime) bool { return r.Name.V == runtime })
 }
 
-func place(o *object.Object, part *object.Node) source.Span {
-	if patch := o.Patch(part); !patch.IsZero() {
+func patchOrOrigin(o *object.Object, part *object.Node) source.Span {
+	if patch := o.PatchSpan(part); !patch.IsZero() {
 		return patch
 	}
 	return o.Origin

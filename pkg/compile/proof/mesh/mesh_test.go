@@ -77,7 +77,7 @@ func put(objects []object.Object, kind, name, field, key, value string) []object
 }
 
 func TestProve(t *testing.T) {
-	s := prooftest.Compiled(t, specs, nil)
+	s := prooftest.CompileSample(t, specs, nil)
 	namespace := func(key, value string) [5]string { return [5]string{"Namespace", "vision", "labels", key, value} }
 	other := func(key, value string) [5]string { return [5]string{"Namespace", "vision-batch", "labels", key, value} }
 	pods := func(key, value string) [5]string {

@@ -39,30 +39,30 @@ func (p prover) prove() {
 	p.expect(p.object.Root.Scalar("spec", "mlPolicy", "numNodes") == "1", p.object.Root.At("spec", "mlPolicy", "numNodes"),
 		"numNodes is not 1: Kubeflow Trainer reads it as the number of launchers, and each would run the job")
 	jobs := p.object.Root.At("spec", "template", "spec", "replicatedJobs")
-	launcher, node := item(jobs, mpi.LauncherJob), item(jobs, mpi.NodeJob)
+	launcher, node := itemNamed(jobs, mpi.LauncherJob), itemNamed(jobs, mpi.NodeJob)
 	p.expect(launcher != nil && node != nil, jobs, "there are no replicated jobs `launcher` and `node`: Kubeflow Trainer finds the parts of a job by these names")
 	if launcher == nil || node == nil {
 		return
 	}
 	for _, job := range []*object.Node{launcher, node} {
-		p.job(job)
+		p.proveJob(job)
 	}
-	p.expect(ancestor(launcher) == mpi.AncestorTrainer, launcher, "the launcher lacks the label `%s`: it would not get the command of a TrainJob", mpi.AncestorLabel)
-	p.expect(ancestor(node) == "", node, "the nodes have the label `%s`: each would run the command of a TrainJob", mpi.AncestorLabel)
+	p.expect(ancestorLabel(launcher) == mpi.AncestorTrainer, launcher, "the launcher lacks the label `%s`: it would not get the command of a TrainJob", mpi.AncestorLabel)
+	p.expect(ancestorLabel(node) == "", node, "the nodes have the label `%s`: each would run the command of a TrainJob", mpi.AncestorLabel)
 	init := launcher.At("template", "spec", "template", "spec", "initContainers")
-	p.expect(item(init, mpi.GateContainer) != nil, launcher,
+	p.expect(itemNamed(init, mpi.GateContainer) != nil, launcher,
 		"the launcher has no init container `%s`: the command of a TrainJob replaces ours, and would start before the nodes can be reached", mpi.GateContainer)
-	args := item(containers(launcher), mpi.Container).At("args")
+	args := itemNamed(containers(launcher), mpi.Container).At("args")
 	p.expect(args == nil, args, "the launcher has args: they would stay behind the command of a TrainJob")
 }
 
-// job proves what launcher and nodes have in common.
-func (p prover) job(job *object.Node) {
+// proveJob proves what launcher and nodes have in common.
+func (p prover) proveJob(job *object.Node) {
 	name := job.Scalar("name")
 	p.expect(job.Scalar("replicas") == "1", job.Get("replicas"), "the job `%s` has not one replica, which Kubeflow Trainer refuses", name)
 	p.expect(job.Get("dependsOn") == nil, job.Get("dependsOn"), "the job `%s` waits for another: with a gang scheduler, which waits for all pods, none would ever start", name)
 	pod := job.At("template", "spec", "template", "spec")
-	p.expect(pod != nil && item(pod.Get("containers"), mpi.Container) != nil, job, "the job `%s` has no container `%s`, which Kubeflow Trainer completes", name, mpi.Container)
+	p.expect(pod != nil && itemNamed(pod.Get("containers"), mpi.Container) != nil, job, "the job `%s` has no container `%s`, which Kubeflow Trainer completes", name, mpi.Container)
 	if pod == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (p prover) job(job *object.Node) {
 		own := volume.Scalar("name")
 		p.expect(own != mpi.SSHAuthVolume && own != mpi.HostfileVolume, volume, "the volume `%s` is made by Kubeflow Trainer", own)
 	}
-	for mount := range items(item(pod.Get("containers"), mpi.Container).At("volumeMounts")) {
+	for mount := range items(itemNamed(pod.Get("containers"), mpi.Container).At("volumeMounts")) {
 		path := mount.Scalar("mountPath")
 		p.expect(path != mpi.HostfileDir && !strings.HasPrefix(path, mpi.HostfileDir+"/"), mount, "something is mounted at `%s`, where Kubeflow Trainer mounts the hostfile", path)
 	}
@@ -95,13 +95,13 @@ func (p prover) expect(holds bool, at *object.Node, format string, args ...any) 
 	if holds {
 		return
 	}
-	p.list.Errorf(diag.NotPortable, p.place(at), "%s: "+format, append([]any{p.object.ID}, args...)...).
+	p.list.Errorf(diag.NotPortable, p.placeOf(at), "%s: "+format, append([]any{p.object.ID}, args...)...).
 		Helpf("change the patch that did it; without one it is a mistake in the compiler: please report it")
 }
 
-// place is where the value comes from: the patch that changed it, else of the origins below it the first that has a place.
-func (p prover) place(at *object.Node) source.Span {
-	place := p.object.Patch(at)
+// placeOf is where the value comes from: the patch that changed it, else of the origins below it the first that has a place.
+func (p prover) placeOf(at *object.Node) source.Span {
+	place := p.object.PatchSpan(at)
 	if at != nil && place.IsZero() {
 		at.Leaves(p.object.Rule, func(_ []string, _ *object.Node, from *origin.Origin) {
 			if place.IsZero() && from != nil {
@@ -115,7 +115,7 @@ func (p prover) place(at *object.Node) source.Span {
 	return place
 }
 
-func ancestor(job *object.Node) string {
+func ancestorLabel(job *object.Node) string {
 	return job.Scalar("template", "metadata", "labels", mpi.AncestorLabel)
 }
 
@@ -123,8 +123,8 @@ func containers(job *object.Node) *object.Node {
 	return job.At("template", "spec", "template", "spec", "containers")
 }
 
-// item returns the item of a list that has a name, or nil.
-func item(list *object.Node, name string) *object.Node {
+// itemNamed returns the item of a list that has a name, or nil.
+func itemNamed(list *object.Node, name string) *object.Node {
 	for entry := range items(list) {
 		if entry.Scalar("name") == name {
 			return entry

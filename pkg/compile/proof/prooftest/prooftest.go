@@ -25,8 +25,8 @@ type Sample struct {
 	Objects []object.Object
 }
 
-// Compiled compiles the specs of one cluster, documents separated by lines of `---`. Beside them may be files, such as charts.
-func Compiled(t testing.TB, text string, beside fstest.MapFS) Sample {
+// CompileSample compiles the specs of one cluster, documents separated by lines of `---`. Beside them may be files, such as charts.
+func CompileSample(t testing.TB, text string, beside fstest.MapFS) Sample {
 	t.Helper()
 	list, root := &diag.List{}, fstest.MapFS{}
 	maps.Copy(root, beside)
@@ -56,13 +56,13 @@ func Compiled(t testing.TB, text string, beside fstest.MapFS) Sample {
 	return Sample{plans[0], clusters[0].Objects.Sorted()}
 }
 
-// Without returns objects but one.
-func Without(objects []object.Object, i int) []object.Object {
+// WithoutObject returns objects but one.
+func WithoutObject(objects []object.Object, i int) []object.Object {
 	return slices.Delete(slices.Clone(objects), i, i+1)
 }
 
-// Visit calls do for every node below one, with its path.
-func Visit(n *object.Node, path string, do func(path string, n *object.Node)) {
+// VisitNodes calls do for every node below one, with its path.
+func VisitNodes(n *object.Node, path string, do func(path string, n *object.Node)) {
 	for i := range n.Children {
 		child := &n.Children[i]
 		name := child.Key
@@ -71,12 +71,12 @@ func Visit(n *object.Node, path string, do func(path string, n *object.Node)) {
 		}
 		below := strings.TrimSpace(path + " " + name)
 		do(below, child)
-		Visit(child, below, do)
+		VisitNodes(child, below, do)
 	}
 }
 
-// Changed returns a copy of a tree with one node replaced, or dropped for nil.
-func Changed(root object.Node, target, to *object.Node) object.Node {
+// ReplaceNode returns a copy of a tree with one node replaced, or dropped for nil.
+func ReplaceNode(root object.Node, target, to *object.Node) object.Node {
 	children := make([]object.Node, 0, len(root.Children))
 	for i := range root.Children {
 		switch child := &root.Children[i]; {
@@ -84,7 +84,7 @@ func Changed(root object.Node, target, to *object.Node) object.Node {
 		case child == target:
 			children = append(children, *to)
 		default:
-			children = append(children, Changed(*child, target, to))
+			children = append(children, ReplaceNode(*child, target, to))
 		}
 	}
 	if root.Children != nil {

@@ -7,9 +7,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// Tenants returns specs with other tenants: those before the first Tenant, and a number of tenants of two namespaces each. More returns
+// SpecsWithTenants returns specs with other tenants: those before the first Tenant, and a number of tenants of two namespaces each. More returns
 // further lines of the spec of one.
-func Tenants(specs string, tenants int, more func(i int) string) string {
+func SpecsWithTenants(specs string, tenants int, more func(i int) string) string {
 	var b strings.Builder
 	head, _, _ := strings.Cut(specs, "---\napiVersion: lockstep.dev/v1alpha1\nkind: Tenant")
 	b.WriteString(head)
@@ -29,8 +29,8 @@ spec:
 	return b.String()
 }
 
-// Units cuts objects into units of about the size that those of tenants have.
-func Units(objects []object.Object) [][]object.Object {
+// CutIntoUnits cuts objects into units of about the size that those of tenants have.
+func CutIntoUnits(objects []object.Object) [][]object.Object {
 	const size = 20
 	var units [][]object.Object
 	for i := 0; i < len(objects); i += size {

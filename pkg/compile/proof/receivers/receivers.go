@@ -19,7 +19,7 @@ func Prove(objects []object.Object, list *diag.List) {
 			continue
 		}
 		o.Root.Leaves(o.Rule, func(path []string, leaf *object.Node, from *origin.Origin) {
-			at, patched := from.At, o.Patch(leaf)
+			at, patched := from.At, o.PatchSpan(leaf)
 			if !patched.IsZero() {
 				at = patched
 			}

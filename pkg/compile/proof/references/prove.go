@@ -61,7 +61,7 @@ func Prove(c *plan.Cluster, f Facts, exists map[object.ID]source.Span, list *dia
 
 // reportMistypedNamespace reports a name of a namespace that is one letter beside another one, each name once.
 func (p *prover) reportMistypedNamespace(m *namespaceMention, slipped map[string]bool) {
-	if _, is := p.ours[m.text]; is || p.known(m.text) || slipped[m.text] {
+	if _, is := p.ours[m.text]; is || p.isKnownNamespace(m.text) || slipped[m.text] {
 		return
 	}
 	var names []string
@@ -78,8 +78,8 @@ func (p *prover) reportMistypedNamespace(m *namespaceMention, slipped map[string
 		Helpf("write `%s`, or accept it with a waiver where somebody else makes `%s`", meant, m.text)
 }
 
-// known reports whether a namespace is somebody else's that the specs know of.
-func (p *prover) known(namespace string) bool {
+// isKnownNamespace reports whether a namespace is somebody else's that the specs know of.
+func (p *prover) isKnownNamespace(namespace string) bool {
 	c := p.cluster
 	return namespace == c.DNS.Namespace.V || c.Monitoring != nil && namespace == c.Monitoring.Namespace.V || c.GitOps != nil && namespace == c.GitOps.Namespace.V ||
 		namespace == "default" || strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift") ||
@@ -93,12 +93,12 @@ func (p *prover) known(namespace string) bool {
 var everyNamespace = []string{"default", "builder", "deployer", "pipeline", "kube-root-ca.crt", "openshift-service-ca.crt"}
 
 // reportDanglingName reports a name of nothing, or of a part that its object does not have.
-func (p *prover) reportDanglingName(n *name, slipped map[string]bool) {
+func (p *prover) reportDanglingName(n *objectName, slipped map[string]bool) {
 	if _, found := p.exists[n.of]; found {
 		p.reportMissingPart(n)
 		return
 	}
-	if slices.Contains(everyNamespace, n.of.Name) || slipped[n.of.Namespace] || !p.hasAll(n) || n.key != "" {
+	if slices.Contains(everyNamespace, n.of.Name) || slipped[n.of.Namespace] || !p.bundleHasAll(n) || n.key != "" {
 		return // that the ConfigMap is not there is told by itself
 	}
 	var names []string
@@ -118,19 +118,19 @@ func (p *prover) reportDanglingName(n *name, slipped map[string]bool) {
 	if near {
 		help = fmt.Sprintf("write `%s`, or bring it, too", meant)
 	}
-	p.list.Warnf(diag.NamesNothing, n.at, "%s names the %s `%s`, and there is none%s", n.by, n.of.Kind, n.of.Name, in(n.of.Namespace)).
+	p.list.Warnf(diag.NamesNothing, n.at, "%s names the %s `%s`, and there is none%s", n.by, n.of.Kind, n.of.Name, inNamespaceText(n.of.Namespace)).
 		Notef("without it %s", n.without).Helpf("%s", help)
 }
 
-func in(namespace string) string {
+func inNamespaceText(namespace string) string {
 	if namespace == "" {
 		return ""
 	}
 	return " in `" + namespace + "`"
 }
 
-// hasAll reports whether the bundle has all that a name could be of.
-func (p *prover) hasAll(n *name) bool {
+// bundleHasAll reports whether the bundle has all that a name could be of.
+func (p *prover) bundleHasAll(n *objectName) bool {
 	all, ours := p.ours[n.of.Namespace]
 	switch {
 	case n.of.Kind == "StorageClass":
@@ -149,7 +149,7 @@ func (p *prover) hasAll(n *name) bool {
 }
 
 // reportMissingPart reports a port of a Service, or a key of a ConfigMap, that it does not have.
-func (p *prover) reportMissingPart(n *name) {
+func (p *prover) reportMissingPart(n *objectName) {
 	var what, wanted string
 	var has []string
 	switch {
@@ -179,12 +179,12 @@ func (p *prover) reportMissingPart(n *name) {
 }
 
 // reportEmptySelector reports a selector for which nothing is there, and a port that what it selects does not have.
-func (p *prover) reportEmptySelector(s *selection) {
+func (p *prover) reportEmptySelector(s *labelSelection) {
 	if !p.ours[s.namespace] || len(s.selector) == 0 {
 		return
 	}
 	if s.services {
-		p.selectsServices(s)
+		p.checkServiceSelector(s)
 		return
 	}
 	var ports []string
@@ -200,7 +200,7 @@ func (p *prover) reportEmptySelector(s *selection) {
 	case !pods:
 		return // somebody else makes all that are there
 	case !found:
-		p.nothing(s, "pod")
+		p.reportSelectsNothing(s, "pod")
 		return
 	}
 	for _, port := range s.ports {
@@ -211,7 +211,7 @@ func (p *prover) reportEmptySelector(s *selection) {
 	}
 }
 
-func (p *prover) selectsServices(s *selection) {
+func (p *prover) checkServiceSelector(s *labelSelection) {
 	found := false
 	var ports []string
 	for i := range p.facts.services {
@@ -220,7 +220,7 @@ func (p *prover) selectsServices(s *selection) {
 		}
 	}
 	if !found {
-		p.nothing(s, "Service")
+		p.reportSelectsNothing(s, "Service")
 		return
 	}
 	for _, port := range s.ports {
@@ -238,7 +238,7 @@ func portHelp(ports []string) string {
 	return "write one of `" + strings.Join(slices.Compact(slices.Sorted(slices.Values(ports))), "`, `") + "`, or the number of the port"
 }
 
-func (p *prover) nothing(s *selection, kind string) {
+func (p *prover) reportSelectsNothing(s *labelSelection, kind string) {
 	p.list.Warnf(diag.SelectsNothing, s.at, "%s selects `%s`, and no %s in `%s` has that", s.by, s.selector, kind, s.namespace).
 		Helpf("correct the labels of one of them, or accept it with a waiver where somebody else makes such a %s", kind)
 }

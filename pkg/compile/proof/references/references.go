@@ -19,40 +19,40 @@ import (
 
 // Facts are what the proof must know of the objects of a unit.
 type Facts struct {
-	named      []name
-	selections []selection
+	named      []objectName
+	selections []labelSelection
 	mentions   []namespaceMention
 	probes     []probePort
-	rights     []right
+	rights     []unknownRoleWord
 	idle       []idleRules
 
-	pods     []pod
-	services []service
-	configs  []config
+	pods     []podFact
+	services []serviceFact
+	configs  []configMapFact
 	// makers are the namespaces of objects of which it is not known what their controllers make.
 	makers []string
 }
 
-// name is a name of an object in another one.
-type name struct {
+// objectName is a name of an object in another one.
+type objectName struct {
 	by object.ID
 	// of is what is named. The namespace is "" for what has none.
 	of object.ID
 	// port is of a Service, by number or name; key of a ConfigMap.
 	port, key string
-	reach     reach
+	reach     nameScope
 	// without says what does not happen without it.
 	without string
 	// at is the place of the name, partAt that of the port or the key.
 	at, partAt source.Span
 }
 
-// reach is where the bundle has all that a name could be of.
-type reach uint8
+// nameScope is where the bundle has all that a name could be of.
+type nameScope uint8
 
 const (
 	// closed: in namespaces that the bundle makes and tenants do not write to.
-	closed reach = iota
+	closed nameScope = iota
 	// compiled: in all namespaces that the bundle makes.
 	compiled
 	// everywhere: it is nowhere else.
@@ -61,58 +61,58 @@ const (
 	nearMissesOnly
 )
 
-// selection is what selects pods, or Services, by labels.
-type selection struct {
+// labelSelection is what selects pods, or Services, by labels.
+type labelSelection struct {
 	by        object.ID
 	namespace string
 	services  bool
 	selector  labels.Selector
 	// ports are names that the pods must have.
-	ports []named
+	ports []placedText
 	at    source.Span
 }
 
 // idleRules are rules of a policy that is not about their direction.
 type idleRules struct {
 	by object.ID
-	named
+	placedText
 }
 
 // namespaceMention is a name of a namespace.
 type namespaceMention struct {
 	by object.ID
-	named
+	placedText
 }
 
 // probePort is a port that a probe of a container asks, and the names of those that the container has.
 type probePort struct {
 	by        object.ID
 	container string
-	named
+	placedText
 	has []string
 }
 
-// named is a text and its place.
-type named struct {
+// placedText is a text and its place.
+type placedText struct {
 	text string
 	at   source.Span
 }
 
-// pod is what pods of an object are found by.
-type pod struct {
+// podFact is what pods of an object are found by.
+type podFact struct {
 	namespace string
 	labels    map[string]string
 	ports     []string
 }
 
-type service struct {
+type serviceFact struct {
 	id     object.ID
 	labels map[string]string
 	// ports are numbers and names.
 	ports []string
 }
 
-type config struct {
+type configMapFact struct {
 	id   object.ID
 	keys []string
 }
@@ -125,8 +125,8 @@ func FactsOf(objects []object.Object, own bool) Facts {
 		if own && !o.Patched.Changed {
 			continue
 		}
-		r := reader{facts: &f, object: o, patchedOnly: own}
-		r.read()
+		r := factReader{facts: &f, object: o, patchedOnly: own}
+		r.readObject()
 	}
 	return f
 }
@@ -140,39 +140,39 @@ func (f Facts) Join(other Facts) Facts {
 	}
 }
 
-// reader takes the facts of one object.
-type reader struct {
+// factReader takes the facts of one object.
+type factReader struct {
 	facts       *Facts
 	object      *object.Object
 	patchedOnly bool
 }
 
-// judged reports whether a value is one whose names are judged.
-func (r reader) judged(n *object.Node) bool {
+// isJudged reports whether a value is one whose names are judged.
+func (r factReader) isJudged(n *object.Node) bool {
 	return n != nil && (!r.patchedOnly || n.From != nil && n.From.Kind == origin.Patched)
 }
 
-// place is where a value comes from.
-func (r reader) place(n *object.Node) source.Span {
+// placeOf is where a value comes from.
+func (r factReader) placeOf(n *object.Node) source.Span {
 	if n != nil && n.From != nil && !n.From.At.IsZero() {
 		return n.From.At
 	}
-	if at := r.object.Patch(n); !at.IsZero() {
+	if at := r.object.PatchSpan(n); !at.IsZero() {
 		return at
 	}
 	return r.object.Origin
 }
 
-// names notes that a value names an object.
-func (r reader) names(n *object.Node, group, kind, namespace string, how reach, without string) {
-	r.namesPart(n, nil, name{of: object.ID{Group: group, Kind: kind, Namespace: namespace}, reach: how, without: without})
+// noteName notes that a value names an object.
+func (r factReader) noteName(n *object.Node, group, kind, namespace string, how nameScope, without string) {
+	r.noteNameOfPart(n, nil, objectName{of: object.ID{Group: group, Kind: kind, Namespace: namespace}, reach: how, without: without})
 }
 
-// namesPart notes that a value names an object, and another one a part of it.
-func (r reader) namesPart(n, part *object.Node, what name) {
-	if n == nil || n.Text == "" || !r.judged(n) && !r.judged(part) {
+// noteNameOfPart notes that a value names an object, and another one a part of it.
+func (r factReader) noteNameOfPart(n, part *object.Node, what objectName) {
+	if n == nil || n.Text == "" || !r.isJudged(n) && !r.isJudged(part) {
 		return
 	}
-	what.by, what.of.Name, what.at, what.partAt = r.object.ID, n.Text, r.place(n), r.place(cmp.Or(part, n))
+	what.by, what.of.Name, what.at, what.partAt = r.object.ID, n.Text, r.placeOf(n), r.placeOf(cmp.Or(part, n))
 	r.facts.named = append(r.facts.named, what)
 }

@@ -29,21 +29,21 @@ var verbs = strings.Fields("get list watch create update patch delete deletecoll
 // notVerbs are words for rights that people write, and what they mean.
 var notVerbs = map[string]string{"read": "get", "write": "update", "edit": "update", "view": "get", "remove": "delete", "modify": "patch", "all": "*", "lists": "list", "exec": "create"}
 
-// right is a word of a role that means nothing.
-type right struct {
+// unknownRoleWord is a word of a role that means nothing.
+type unknownRoleWord struct {
 	by object.ID
-	named
+	placedText
 	what, meant string
 }
 
-// rights reads what a role is about: an API server takes every word, and gives nothing for those that it does not know.
-func (r reader) rights(root *object.Node) {
+// readRights reads what a role is about: an API server takes every word, and gives nothing for those that it does not know.
+func (r factReader) readRights(root *object.Node) {
 	for rule := range items(root.Get("rules")) {
 		groups := rule.Get("apiGroups").Strings()
 		known := len(groups) > 0 && !slices.ContainsFunc(groups, func(group string) bool { return resources[group] == nil })
 		for n := range items(rule.Get("resources")) {
 			plural, _, _ := strings.Cut(n.Text, "/")
-			if !known || plural == "*" || !r.judged(n) || slices.ContainsFunc(groups, func(group string) bool { return slices.Contains(resources[group], plural) }) {
+			if !known || plural == "*" || !r.isJudged(n) || slices.ContainsFunc(groups, func(group string) bool { return slices.Contains(resources[group], plural) }) {
 				continue
 			}
 			all := []string{}
@@ -51,11 +51,11 @@ func (r reader) rights(root *object.Node) {
 				all = append(all, resources[group]...)
 			}
 			meant, _ := diag.Nearest(plural, all)
-			r.facts.rights = append(r.facts.rights, right{r.object.ID, named{n.Text, r.place(n)}, "resource", meant})
+			r.facts.rights = append(r.facts.rights, unknownRoleWord{r.object.ID, placedText{n.Text, r.placeOf(n)}, "resource", meant})
 		}
 		for n := range items(rule.Get("verbs")) {
-			if meant := meantVerb(n.Text); meant != "" && r.judged(n) {
-				r.facts.rights = append(r.facts.rights, right{r.object.ID, named{n.Text, r.place(n)}, "verb", meant})
+			if meant := meantVerb(n.Text); meant != "" && r.isJudged(n) {
+				r.facts.rights = append(r.facts.rights, unknownRoleWord{r.object.ID, placedText{n.Text, r.placeOf(n)}, "verb", meant})
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func meantVerb(word string) string {
 }
 
 // reportUnknownVerb reports a word of a role that gives nothing.
-func (p *prover) reportUnknownVerb(own *right) {
+func (p *prover) reportUnknownVerb(own *unknownRoleWord) {
 	report := p.list.Warnf(diag.NamesNothing, own.at, "%s names the %s `%s`, which the API does not have", own.by, own.what, own.text)
 	report.Notef("the role gives nothing by it")
 	if own.meant != "" {

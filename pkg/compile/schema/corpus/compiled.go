@@ -15,13 +15,13 @@ import (
 //go:embed compiled.yaml
 var compiled []byte
 
-// Compiled returns the edits of compiled.yaml, done to compiled objects.
-func Compiled(objects []map[string]any) ([]Case, error) {
-	var edits []edit
-	if err := yaml.UnmarshalStrict(compiled, &edits, exact); err != nil {
+// CompiledCases returns the edits of compiled.yaml, done to compiled objects.
+func CompiledCases(objects []map[string]any) ([]Case, error) {
+	var edits []objectEdit
+	if err := yaml.UnmarshalStrict(compiled, &edits, withExactNumbers); err != nil {
 		return nil, fmt.Errorf("read the edits of compiled objects: %w", err)
 	}
-	first := firsts(objects)
+	first := firstOfEachKind(objects)
 	var cases []Case
 	for _, e := range edits {
 		if first[e.Of] == nil {
@@ -36,8 +36,8 @@ func Compiled(objects []map[string]any) ([]Case, error) {
 	return cases, nil
 }
 
-// firsts returns the first object of each kind, by Kind.group.
-func firsts(objects []map[string]any) map[string]map[string]any {
+// firstOfEachKind returns the first object of each kind, by Kind.group.
+func firstOfEachKind(objects []map[string]any) map[string]map[string]any {
 	first := map[string]map[string]any{}
 	for _, object := range objects {
 		kind := fmt.Sprint(object["kind"])
@@ -51,27 +51,27 @@ func firsts(objects []map[string]any) map[string]map[string]any {
 	return first
 }
 
-// Random returns n edits of compiled objects, each kind as often as another, with values that are mostly wrong. Nobody has said which
+// RandomCases returns n edits of compiled objects, each kind as often as another, with values that are mostly wrong. Nobody has said which
 // are refused: Refused is empty. The same seed gives the same edits of the same objects.
-func Random(objects []map[string]any, n int, seed uint64) []Case {
+func RandomCases(objects []map[string]any, n int, seed uint64) []Case {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the same each time is what is wanted
-	first := firsts(objects)
+	first := firstOfEachKind(objects)
 	kinds := slices.Sorted(maps.Keys(first))
 	var cases []Case
 	for len(cases) < n {
 		kind := kinds[len(cases)%len(kinds)]
 		object := runtime.DeepCopyJSON(first[kind])
-		places := below(object, nil)
+		places := pathsBelow(object, nil)
 		at := places[random.IntN(len(places))]
-		if what, done := disturb(random, object, at); done {
+		if what, done := disturbValue(random, object, at); done {
 			cases = append(cases, Case{Name: fmt.Sprintf("%s: %s at %s", kind, what, fmt.Sprint(at)), Object: object})
 		}
 	}
 	return cases
 }
 
-// below returns the paths of all values in one, but for those that say which object it is and where.
-func below(value any, path []any) [][]any {
+// pathsBelow returns the paths of all values in one, but for those that say which object it is and where.
+func pathsBelow(value any, path []any) [][]any {
 	var paths [][]any
 	switch value := value.(type) {
 	case map[string]any:
@@ -80,12 +80,12 @@ func below(value any, path []any) [][]any {
 			if text := fmt.Sprint(at); text != "[apiVersion]" && text != "[kind]" && text != "[metadata]" && text != "[metadata namespace]" {
 				paths = append(paths, at)
 			}
-			paths = append(paths, below(value[key], at)...)
+			paths = append(paths, pathsBelow(value[key], at)...)
 		}
 	case []any:
 		for i := range value {
 			at := append(slices.Clone(path), i)
-			paths = append(append(paths, at), below(value[i], at)...)
+			paths = append(append(paths, at), pathsBelow(value[i], at)...)
 		}
 	}
 	return paths
@@ -97,9 +97,9 @@ var wrong = map[string]any{
 	"seven": int64(7), "a fraction": 0.5, "yes": true, "an empty map": map[string]any{}, "an empty list": []any{}, "a map": map[string]any{"colour": "red"}, "a list": []any{"red"},
 }
 
-// disturb changes the value at a path and says how.
-func disturb(random *rand.Rand, object map[string]any, at []any) (what string, done bool) {
-	e := edit{}
+// disturbValue changes the value at a path and says how.
+func disturbValue(random *rand.Rand, object map[string]any, at []any) (what string, done bool) {
+	e := objectEdit{}
 	switch last := at[len(at)-1]; random.IntN(4) {
 	case 0:
 		_, e.Drop = last.(string)

@@ -26,13 +26,13 @@ type Case struct {
 	Beyond string
 }
 
-// file is corpus.yaml: objects that are accepted, by name, and edits of them.
-type file struct {
+// corpusFile is corpus.yaml: objects that are accepted, by name, and edits of them.
+type corpusFile struct {
 	Objects map[string]map[string]any
-	Cases   []edit
+	Cases   []objectEdit
 }
 
-type edit struct {
+type objectEdit struct {
 	Name string
 	// Of is the object that is edited: the value At a path becomes To, or goes with Drop.
 	Of      string
@@ -45,8 +45,8 @@ type edit struct {
 
 // Cases returns all cases: the objects as they are, and the edited ones.
 func Cases() ([]Case, error) {
-	var parsed file
-	if err := yaml.UnmarshalStrict(text, &parsed, exact); err != nil {
+	var parsed corpusFile
+	if err := yaml.UnmarshalStrict(text, &parsed, withExactNumbers); err != nil {
 		return nil, fmt.Errorf("read the corpus: %w", err)
 	}
 	var cases []Case
@@ -66,14 +66,14 @@ func Cases() ([]Case, error) {
 	return cases, nil
 }
 
-// exact keeps numbers as they are written.
-func exact(decoder *json.Decoder) *json.Decoder {
+// withExactNumbers keeps numbers as they are written.
+func withExactNumbers(decoder *json.Decoder) *json.Decoder {
 	decoder.UseNumber()
 	return decoder
 }
 
 // apply edits a value and returns it: another one where a list got longer.
-func (e edit) apply(value any, path []any) (any, error) {
+func (e objectEdit) apply(value any, path []any) (any, error) {
 	if len(path) == 0 {
 		return e.To, nil
 	}

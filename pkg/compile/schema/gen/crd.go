@@ -23,21 +23,21 @@ type crd struct {
 	}
 }
 
-// custom returns the tables of the wanted kinds in a CRD. Metadata has the schema of the native kinds, as on the API server.
-func custom(definition crd, want map[string]bool, schemas map[string]json.RawMessage) (map[string]*shape.Table, error) {
+// crdTables returns the tables of the wanted kinds in a CRD. Metadata has the schema of the native kinds, as on the API server.
+func crdTables(definition crd, want map[string]bool, schemas map[string]json.RawMessage) (map[string]*shape.Table, error) {
 	tables := map[string]*shape.Table{}
 	for _, version := range definition.Spec.Versions {
 		kind := gvk{definition.Spec.Group, version.Name, definition.Spec.Names.Kind}.apiVersionKind()
 		if !version.Served || !want[kind] {
 			continue
 		}
-		var doc document
-		if err := strict(version.Schema.OpenAPIV3Schema, &doc); err != nil {
+		var doc schemaDocument
+		if err := decodeStrict(version.Schema.OpenAPIV3Schema, &doc); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
-		doc.complete()
+		doc.addRootFields()
 		r := newReducer(false, schemas)
-		root, err := r.add(&doc, false)
+		root, err := r.shapeOf(&doc, false)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
@@ -46,16 +46,16 @@ func custom(definition crd, want map[string]bool, schemas map[string]json.RawMes
 	return tables, nil
 }
 
-// complete gives the root of a custom resource the fields that the API server gives it.
-func (d *document) complete() {
+// addRootFields gives the root of a custom resource the fields that the API server gives it.
+func (d *schemaDocument) addRootFields() {
 	if d.Properties == nil {
-		d.Properties = map[string]*document{}
+		d.Properties = map[string]*schemaDocument{}
 	}
-	d.Properties["apiVersion"] = &document{Type: "string"}
-	d.Properties["kind"] = &document{Type: "string"}
-	metadata := &document{Ref: refPrefix + objectMeta}
+	d.Properties["apiVersion"] = &schemaDocument{Type: "string"}
+	d.Properties["kind"] = &schemaDocument{Type: "string"}
+	metadata := &schemaDocument{Ref: refPrefix + objectMeta}
 	if own := d.Properties["metadata"]; own != nil && len(own.Properties) > 0 {
-		metadata = &document{AllOf: []*document{metadata, own}}
+		metadata = &schemaDocument{AllOf: []*schemaDocument{metadata, own}}
 	}
 	d.Properties["metadata"] = metadata
 }

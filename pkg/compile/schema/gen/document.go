@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// document is a schema as OpenAPI v3 and CRDs write it. A keyword that is not here makes the generator fail, so that a new
+// schemaDocument is a schema as OpenAPI v3 and CRDs write it. A keyword that is not here makes the generator fail, so that a new
 // version of a source cannot bring a constraint that we would ignore.
-type document struct {
+type schemaDocument struct {
 	Ref    string `json:"$ref"`
 	Type   string `json:"type"`
 	Format string `json:"format"`
 
-	Properties           map[string]*document `json:"properties"`
-	AdditionalProperties *orBool              `json:"additionalProperties"`
-	Required             []string             `json:"required"`
-	Items                *document            `json:"items"`
+	Properties           map[string]*schemaDocument `json:"properties"`
+	AdditionalProperties *documentOrBool            `json:"additionalProperties"`
+	Required             []string                   `json:"required"`
+	Items                *schemaDocument            `json:"items"`
 
 	Nullable bool   `json:"nullable"`
 	Default  any    `json:"default"`
@@ -34,17 +34,17 @@ type document struct {
 	MinProperties    *int     `json:"minProperties"`
 	MaxProperties    *int     `json:"maxProperties"`
 
-	AllOf []*document `json:"allOf"`
-	AnyOf []*document `json:"anyOf"`
-	OneOf []*document `json:"oneOf"`
-	Not   *document   `json:"not"`
+	AllOf []*schemaDocument `json:"allOf"`
+	AnyOf []*schemaDocument `json:"anyOf"`
+	OneOf []*schemaDocument `json:"oneOf"`
+	Not   *schemaDocument   `json:"not"`
 
-	PreserveUnknown bool     `json:"x-kubernetes-preserve-unknown-fields"`
-	IntOrString     bool     `json:"x-kubernetes-int-or-string"`
-	Embedded        bool     `json:"x-kubernetes-embedded-resource"`
-	ListType        string   `json:"x-kubernetes-list-type"`
-	ListMapKeys     []string `json:"x-kubernetes-list-map-keys"`
-	Validations     []rule   `json:"x-kubernetes-validations"`
+	PreserveUnknown bool      `json:"x-kubernetes-preserve-unknown-fields"`
+	IntOrString     bool      `json:"x-kubernetes-int-or-string"`
+	Embedded        bool      `json:"x-kubernetes-embedded-resource"`
+	ListType        string    `json:"x-kubernetes-list-type"`
+	ListMapKeys     []string  `json:"x-kubernetes-list-map-keys"`
+	Validations     []celRule `json:"x-kubernetes-validations"`
 
 	// What follows describes or directs merges; it refuses nothing.
 	Description   string `json:"description"`
@@ -58,7 +58,7 @@ type document struct {
 	Unions        any    `json:"x-kubernetes-unions"`
 }
 
-type rule struct {
+type celRule struct {
 	Rule              string `json:"rule"`
 	Message           string `json:"message"`
 	MessageExpression string `json:"messageExpression"`
@@ -77,21 +77,21 @@ func (g gvk) apiVersionKind() string {
 	return g.Group + "/" + g.Version + "/" + g.Kind
 }
 
-// orBool is a schema, or true for any value.
-type orBool struct {
+// documentOrBool is a schema, or true for any value.
+type documentOrBool struct {
 	any    bool
-	schema *document
+	schema *schemaDocument
 }
 
-func (o *orBool) UnmarshalJSON(data []byte) error {
+func (o *documentOrBool) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(data, []byte("true")) || bytes.Equal(data, []byte("false")) {
 		return json.Unmarshal(data, &o.any)
 	}
-	return strict(data, &o.schema)
+	return decodeStrict(data, &o.schema)
 }
 
-// strict decodes JSON and refuses fields that the type lacks.
-func strict(data []byte, into any) error {
+// decodeStrict decodes JSON and refuses fields that the type lacks.
+func decodeStrict(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {

@@ -17,35 +17,35 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema/shape"
 )
 
-// archive is what is written: tables by name in the archive.
-type archive struct {
+// tableArchive is what is written: tables by name in the archive.
+type tableArchive struct {
 	want   map[string]bool
 	tables map[string]*shape.Table
 	// schemas are those of the newest Kubernetes, for the metadata of custom resources.
 	schemas map[string]json.RawMessage
 }
 
-func generate(file string) error {
-	a := archive{want: wanted(), tables: map[string]*shape.Table{}, schemas: map[string]json.RawMessage{}}
+func generateArchive(file string) error {
+	a := tableArchive{want: wantedKinds(), tables: map[string]*shape.Table{}, schemas: map[string]json.RawMessage{}}
 	contents, err := readAll(pinned.Sources)
 	if err != nil {
 		return err
 	}
 	for i, s := range pinned.Sources {
 		for _, name := range slices.Sorted(maps.Keys(contents[i])) {
-			if err := a.read(s, contents[i][name]); err != nil {
+			if err := a.readSource(s, contents[i][name]); err != nil {
 				return fmt.Errorf("%s@%s/%s: %w", s.Module, s.Version, name, err)
 			}
 		}
 	}
-	if err := a.complete(); err != nil {
+	if err := a.checkComplete(); err != nil {
 		return err
 	}
-	data, err := pack(a.tables)
+	data, err := packArchive(a.tables)
 	if err != nil {
 		return err
 	}
-	return replace(file, data)
+	return replaceFile(file, data)
 }
 
 // readAll reads all sources at once: with an empty module cache it waits for downloads.
@@ -59,7 +59,7 @@ func readAll(sources []pinned.Source) ([]map[string][]byte, error) {
 	return contents, errors.Join(errs...)
 }
 
-func (a *archive) read(s pinned.Source, data []byte) error {
+func (a *tableArchive) readSource(s pinned.Source, data []byte) error {
 	if s.Minor == 0 {
 		return a.readCRDs(data)
 	}
@@ -68,12 +68,12 @@ func (a *archive) read(s pinned.Source, data []byte) error {
 		return err
 	}
 	maps.Copy(a.schemas, file.Components.Schemas)
-	tables, err := native(data, a.want)
-	a.put(fmt.Sprintf("1.%d", s.Minor), tables)
+	tables, err := nativeTables(data, a.want)
+	a.addTables(fmt.Sprintf("1.%d", s.Minor), tables)
 	return err
 }
 
-func (a *archive) readCRDs(data []byte) error {
+func (a *tableArchive) readCRDs(data []byte) error {
 	for _, document := range strings.Split("\n"+string(data), "\n---\n") {
 		var definition crd
 		if err := yaml.Unmarshal([]byte(document), &definition); err != nil {
@@ -82,23 +82,23 @@ func (a *archive) readCRDs(data []byte) error {
 		if definition.Kind != "CustomResourceDefinition" {
 			continue
 		}
-		tables, err := custom(definition, a.want, a.schemas)
+		tables, err := crdTables(definition, a.want, a.schemas)
 		if err != nil {
 			return err
 		}
-		a.put("crd", tables)
+		a.addTables("crd", tables)
 	}
 	return nil
 }
 
-func (a *archive) put(folder string, tables map[string]*shape.Table) {
+func (a *tableArchive) addTables(folder string, tables map[string]*shape.Table) {
 	for kind, table := range tables {
 		a.tables[folder+"/"+kind] = table
 	}
 }
 
-// complete makes sure that every kind is there: a custom one once, a native one for every minor version.
-func (a *archive) complete() error {
+// checkComplete makes sure that every kind is there: a custom one once, a native one for every minor version.
+func (a *tableArchive) checkComplete() error {
 	var missing []error
 	for _, kind := range kinds {
 		if a.tables["crd/"+kind] != nil {
@@ -113,8 +113,8 @@ func (a *archive) complete() error {
 	return errors.Join(missing...)
 }
 
-// replace writes a file in one step.
-func replace(file string, data []byte) error {
+// replaceFile writes a file in one step.
+func replaceFile(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // everybody may read a cache of public schemas
 		return err
 	}

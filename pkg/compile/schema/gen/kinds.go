@@ -77,8 +77,8 @@ var kinds = []string{
 	"trainer.kubeflow.org/v1alpha1/TrainingRuntime",
 }
 
-// wanted says which kinds the archive shall hold.
-func wanted() map[string]bool {
+// wantedKinds says which kinds the archive shall hold.
+func wantedKinds() map[string]bool {
 	set := map[string]bool{}
 	for _, kind := range kinds {
 		set[kind] = true

@@ -19,7 +19,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: gen FILE")
 		os.Exit(2)
 	}
-	if err := generate(os.Args[1]); err != nil {
+	if err := generateArchive(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}

@@ -16,13 +16,13 @@ type openAPI struct {
 
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-// native returns the tables of the wanted kinds in an OpenAPI file.
-func native(data []byte, want map[string]bool) (map[string]*shape.Table, error) {
+// nativeTables returns the tables of the wanted kinds in an OpenAPI file.
+func nativeTables(data []byte, want map[string]bool) (map[string]*shape.Table, error) {
 	var file openAPI
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
-	namespaced, err := file.scopes()
+	namespaced, err := file.namespacedKinds()
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func native(data []byte, want map[string]bool) (map[string]*shape.Table, error) 
 			continue
 		}
 		r := newReducer(true, file.Components.Schemas)
-		root, err := r.reference(name)
+		root, err := r.shapeOfReference(name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
@@ -54,8 +54,8 @@ func native(data []byte, want map[string]bool) (map[string]*shape.Table, error) 
 	return tables, nil
 }
 
-// scopes says of each kind that can be created whether it lives in a namespace.
-func (o openAPI) scopes() (map[string]bool, error) {
+// namespacedKinds says of each kind that can be created whether it lives in a namespace.
+func (o openAPI) namespacedKinds() (map[string]bool, error) {
 	scopes := map[string]bool{}
 	for path, operations := range o.Paths {
 		if operations["post"] == nil {

@@ -12,8 +12,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema/shape"
 )
 
-// pack returns the archive: one file of JSON per table.
-func pack(tables map[string]*shape.Table) ([]byte, error) {
+// packArchive returns the archive: one file of JSON per table.
+func packArchive(tables map[string]*shape.Table) ([]byte, error) {
 	var data bytes.Buffer
 	writer := zip.NewWriter(&data)
 	writer.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {

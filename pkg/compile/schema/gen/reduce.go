@@ -35,8 +35,8 @@ var formats = map[string]string{
 	"io.k8s.api.core.v1.PodSpec":                         shape.PodSpec,
 }
 
-// reference returns the shape of a named document.
-func (r *reducer) reference(ref string) (int, error) {
+// shapeOfReference returns the shape of a named document.
+func (r *reducer) shapeOfReference(ref string) (int, error) {
 	name := strings.TrimPrefix(ref, refPrefix)
 	if at, known := r.byName[name]; known {
 		return at, nil
@@ -45,8 +45,8 @@ func (r *reducer) reference(ref string) (int, error) {
 	if !known {
 		return 0, fmt.Errorf("%s names no schema", ref)
 	}
-	var doc document
-	if err := strict(data, &doc); err != nil {
+	var doc schemaDocument
+	if err := decodeStrict(data, &doc); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
 	// The place is taken before it is filled: a schema may contain itself.
@@ -55,7 +55,7 @@ func (r *reducer) reference(ref string) (int, error) {
 	r.byName[name] = at
 	outside := r.native
 	r.native = true
-	filled, err := r.shape(&doc, false)
+	filled, err := r.newShape(&doc, false)
 	r.native = outside
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
@@ -87,29 +87,29 @@ func (r *reducer) intern(s shape.Shape) int {
 	return at
 }
 
-// add returns the place of a document's shape. A partial document is one under allOf, anyOf, oneOf or not: it constrains values
+// shapeOf returns the place of a document's shape. A partial document is one under allOf, anyOf, oneOf or not: it constrains values
 // and does not list all fields.
-func (r *reducer) add(doc *document, partial bool) (int, error) {
-	if ref := doc.only(); ref != "" {
-		return r.reference(ref)
+func (r *reducer) shapeOf(doc *schemaDocument, partial bool) (int, error) {
+	if ref := doc.onlyReference(); ref != "" {
+		return r.shapeOfReference(ref)
 	}
-	s, err := r.shape(doc, partial)
+	s, err := r.newShape(doc, partial)
 	if err != nil {
 		return 0, err
 	}
 	return r.intern(s), nil
 }
 
-// only returns the $ref of a document that says nothing else. Native kinds wrap a $ref in allOf to give it a description and a
+// onlyReference returns the $ref of a document that says nothing else. Native kinds wrap a $ref in allOf to give it a description and a
 // default. The default does not matter there: it is a Go zero value.
-func (d *document) only() string {
+func (d *schemaDocument) onlyReference() string {
 	if len(d.AllOf) == 1 && d.AllOf[0].Ref != "" && d.Type == "" {
 		return d.AllOf[0].Ref
 	}
 	return d.Ref
 }
 
-func (r *reducer) shape(doc *document, partial bool) (shape.Shape, error) {
+func (r *reducer) newShape(doc *schemaDocument, partial bool) (shape.Shape, error) {
 	s := shape.Shape{
 		Type: doc.Type, Format: doc.Format, IntOrString: doc.IntOrString || doc.Format == "int-or-string",
 		Nullable: doc.Nullable, Embedded: doc.Embedded, Default: doc.Default, Pattern: doc.Pattern,
@@ -117,12 +117,12 @@ func (r *reducer) shape(doc *document, partial bool) (shape.Shape, error) {
 		MinLength: doc.MinLength, MaxLength: doc.MaxLength, MinItems: doc.MinItems, MaxItems: doc.MaxItems,
 		MinProperties: doc.MinProperties, MaxProperties: doc.MaxProperties,
 		Unique: doc.ListType == "set" || doc.ListType == "map", Keys: doc.ListMapKeys,
-		Enum: texts(doc.Enum), Open: doc.open(r.native, partial),
+		Enum: enumTexts(doc.Enum), Open: doc.allowsUnnamedFields(r.native, partial),
 	}
 	if s.IntOrString {
 		s.Type, s.Format = "", ""
 	}
-	for _, fill := range []func(*document, *shape.Shape, bool) error{r.fields, r.items, r.alternatives, rules} {
+	for _, fill := range []func(*schemaDocument, *shape.Shape, bool) error{r.addFields, r.addItems, r.addAlternatives, addRules} {
 		if err := fill(doc, &s, partial); err != nil {
 			return s, err
 		}
@@ -130,16 +130,16 @@ func (r *reducer) shape(doc *document, partial bool) (shape.Shape, error) {
 	return s, nil
 }
 
-// open reports whether a map may have fields that the document does not name. A native kind with no field at all is a Go type that
+// allowsUnnamedFields reports whether a map may have fields that the document does not name. A native kind with no field at all is a Go type that
 // keeps whatever it is given.
-func (d *document) open(native, partial bool) bool {
+func (d *schemaDocument) allowsUnnamedFields(native, partial bool) bool {
 	nameless := native && d.Type == "object" && len(d.Properties) == 0 && d.AdditionalProperties == nil
 	return partial || nameless || d.PreserveUnknown || d.AdditionalProperties != nil && d.AdditionalProperties.any
 }
 
-func (r *reducer) fields(doc *document, s *shape.Shape, partial bool) error {
+func (r *reducer) addFields(doc *schemaDocument, s *shape.Shape, partial bool) error {
 	if doc.AdditionalProperties != nil && doc.AdditionalProperties.schema != nil {
-		at, err := r.add(doc.AdditionalProperties.schema, partial)
+		at, err := r.shapeOf(doc.AdditionalProperties.schema, partial)
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (r *reducer) fields(doc *document, s *shape.Shape, partial bool) error {
 	}
 	// Sorted, so that places are the same in every run.
 	for _, name := range slices.Sorted(maps.Keys(doc.Properties)) {
-		at, err := r.add(doc.Properties[name], partial)
+		at, err := r.shapeOf(doc.Properties[name], partial)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -166,26 +166,26 @@ func (r *reducer) fields(doc *document, s *shape.Shape, partial bool) error {
 	return nil
 }
 
-func (r *reducer) items(doc *document, s *shape.Shape, partial bool) error {
+func (r *reducer) addItems(doc *schemaDocument, s *shape.Shape, partial bool) error {
 	if doc.Items == nil {
 		return nil
 	}
-	at, err := r.add(doc.Items, partial)
+	at, err := r.shapeOf(doc.Items, partial)
 	s.Items = &at
 	return err
 }
 
-func (r *reducer) alternatives(doc *document, s *shape.Shape, _ bool) (err error) {
+func (r *reducer) addAlternatives(doc *schemaDocument, s *shape.Shape, _ bool) (err error) {
 	if s.IntOrString {
 		// What remains there are the two types, which the flag says already.
 		return nil
 	}
 	for _, list := range []struct {
-		from []*document
+		from []*schemaDocument
 		to   *[]int
 	}{{doc.AllOf, &s.AllOf}, {doc.AnyOf, &s.AnyOf}, {doc.OneOf, &s.OneOf}} {
 		for _, alternative := range list.from {
-			at, err := r.add(alternative, true)
+			at, err := r.shapeOf(alternative, true)
 			if err != nil {
 				return err
 			}
@@ -193,14 +193,14 @@ func (r *reducer) alternatives(doc *document, s *shape.Shape, _ bool) (err error
 		}
 	}
 	if doc.Not != nil {
-		at, err := r.add(doc.Not, true)
+		at, err := r.shapeOf(doc.Not, true)
 		s.Not = &at
 		return err
 	}
 	return nil
 }
 
-func rules(doc *document, s *shape.Shape, _ bool) error {
+func addRules(doc *schemaDocument, s *shape.Shape, _ bool) error {
 	for _, rule := range doc.Validations {
 		switch {
 		case rule.OptionalOldSelf || rule.FieldPath != "":
@@ -212,8 +212,8 @@ func rules(doc *document, s *shape.Shape, _ bool) error {
 	return nil
 }
 
-// texts returns values as shape.Shape.Enum has them.
-func texts(values []any) []string {
+// enumTexts returns values as shape.Shape.Enum has them.
+func enumTexts(values []any) []string {
 	var out []string
 	for _, value := range values {
 		text, isText := value.(string)

@@ -82,10 +82,10 @@ func TestReduce(t *testing.T) {
 				named[key] = json.RawMessage(text)
 			}
 			r := newReducer(false, named)
-			var doc document
-			err := strict([]byte(test.doc), &doc)
+			var doc schemaDocument
+			err := decodeStrict([]byte(test.doc), &doc)
 			if err == nil {
-				_, err = r.add(&doc, false)
+				_, err = r.shapeOf(&doc, false)
 			}
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
@@ -108,7 +108,7 @@ func TestNativeKindsOfAnotherGroupAreLeftToIt(t *testing.T) {
 		"components":{"schemas":{
 			"pod":{"type":"object","x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Pod"}]},
 			"claim":{"type":"object","x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"PersistentVolumeClaim"}]}}}}`
-	tables, err := native([]byte(file), map[string]bool{"v1/Pod": true, "v1/PersistentVolumeClaim": true})
+	tables, err := nativeTables([]byte(file), map[string]bool{"v1/Pod": true, "v1/PersistentVolumeClaim": true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,8 @@ func (b *AffectedNames) Size() int {
 	return len(b.Clusters) + len(b.Tenants) + len(b.Namespaces) + len(b.Runtimes)
 }
 
-// Worst is the most severe severity of entries.
-func Worst(entries []Entry) rule.Severity {
+// WorstSeverity is the most severe severity of entries.
+func WorstSeverity(entries []Entry) rule.Severity {
 	worst := rule.Info
 	for i := range entries {
 		worst = max(worst, entries[i].Severity)

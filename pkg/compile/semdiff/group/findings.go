@@ -52,20 +52,20 @@ type Waived struct {
 // FindingsOf compares what the compiler said about both states. Nil is a state that was not compiled.
 func FindingsOf(before, after *diag.List) Findings {
 	var f Findings
-	was, is := waiverOf(before), waiverOf(after)
+	was, is := knownFindings(before), knownFindings(after)
 	if after != nil {
 		f.Errors = after.Errors()
 		for _, d := range after.Sorted() {
 			if d.Waived != nil {
 				f.Waived = append(f.Waived, newWaived(d, !waivedBefore(before, d)))
-			} else if !was[identify(d)] {
+			} else if !was[findingOf(d)] {
 				f.New = append(f.New, d)
 			}
 		}
 	}
 	if before != nil && after != nil {
 		for _, d := range before.Sorted() {
-			if d.Waived == nil && !is[identify(d)] {
+			if d.Waived == nil && !is[findingOf(d)] {
 				f.Fixed = append(f.Fixed, d)
 			}
 		}
@@ -80,15 +80,15 @@ type finding struct {
 	waived        bool
 }
 
-func identify(d *diag.Diagnostic) finding {
+func findingOf(d *diag.Diagnostic) finding {
 	return finding{d.Code, d.Span.Path(), d.Message, d.Waived != nil}
 }
 
-func waiverOf(list *diag.List) map[finding]bool {
+func knownFindings(list *diag.List) map[finding]bool {
 	known := map[finding]bool{}
 	if list != nil {
 		for _, d := range list.Sorted() {
-			known[identify(d)] = true
+			known[findingOf(d)] = true
 		}
 	}
 	return known
@@ -99,7 +99,7 @@ func waivedBefore(before *diag.List, d *diag.Diagnostic) bool {
 		return false
 	}
 	for _, old := range before.Sorted() {
-		if identify(old) == identify(d) && *old.Waived == *d.Waived {
+		if findingOf(old) == findingOf(d) && *old.Waived == *d.Waived {
 			return true
 		}
 	}

@@ -16,16 +16,16 @@ import (
 
 // Groups collect effects as entries, so that a thousand equal ones cost no more than a few. Effects come in any order.
 type Groups struct {
-	byKey map[key]*group
+	byKey map[groupKey]*growingEntry
 	// samples is how many effects an entry keeps.
 	samples int
 }
 
 // New returns no groups. Samples is how many effects an Entry keeps, the most severe first.
-func New(samples int) *Groups { return &Groups{byKey: map[key]*group{}, samples: samples} }
+func New(samples int) *Groups { return &Groups{byKey: map[groupKey]*growingEntry{}, samples: samples} }
 
-// key is what effects of one entry share.
-type key struct {
+// groupKey is what effects of one entry share.
+type groupKey struct {
 	rule        string
 	consequence rule.Consequence
 	before      match.Position
@@ -35,8 +35,8 @@ type key struct {
 	aspect rule.Aspect
 }
 
-// group is an entry that grows.
-type group struct {
+// growingEntry is an entry that grows.
+type growingEntry struct {
 	entry    Entry
 	aspect   rule.Aspect
 	titles   map[string]bool
@@ -59,26 +59,26 @@ const maxTitles = 100
 
 // Add takes an effect.
 func (g *Groups) Add(e rule.Effect) {
-	k := key{rule: e.Rule, consequence: e.Consequence, before: match.PositionOf(e.Before), after: match.PositionOf(e.After), aspect: e.Aspect}
+	k := groupKey{rule: e.Rule, consequence: e.Consequence, before: match.PositionOf(e.Before), after: match.PositionOf(e.After), aspect: e.Aspect}
 	if e.Before.IsZero() && e.After.IsZero() {
 		k.title = e.Title
 	}
 	known := g.byKey[k]
 	if known == nil {
-		known = &group{entry: Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After}, aspect: e.Aspect, titles: map[string]bool{}, jobs: map[string]bool{}}
+		known = &growingEntry{entry: Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After}, aspect: e.Aspect, titles: map[string]bool{}, jobs: map[string]bool{}}
 		for i := range known.affected {
 			known.affected[i] = map[string]bool{}
 		}
 		g.byKey[k] = known
 	}
-	known.add(e, g.samples)
+	known.addEffect(e, g.samples)
 }
 
 // Entries returns what was collected, with the waivers that accept it, the most severe first.
 func (g *Groups) Entries(f *Findings) []Entry {
 	var entries []Entry
 	for _, joined := range g.joinByLine() {
-		e := joined.finish()
+		e := joined.finishedEntry()
 		f.attachWaivers(&e)
 		entries = append(entries, e)
 	}
@@ -86,7 +86,7 @@ func (g *Groups) Entries(f *Findings) []Entry {
 	return entries
 }
 
-func (g *group) add(e rule.Effect, samples int) {
+func (g *growingEntry) addEffect(e rule.Effect, samples int) {
 	entry, s := &g.entry, &e.Subject
 	entry.Count++
 	entry.Values += len(e.Changes)
@@ -102,12 +102,12 @@ func (g *group) add(e rule.Effect, samples int) {
 	for _, tenant := range e.Users {
 		g.affected[inTenants][tenant] = true
 	}
-	g.jobsOf(&e)
-	entry.sample(e, samples)
+	g.noteJobsOf(&e)
+	entry.keepSample(e, samples)
 }
 
-// jobsOf notes whose running jobs an effect is about.
-func (g *group) jobsOf(e *rule.Effect) {
+// noteJobsOf notes whose running jobs an effect is about.
+func (g *growingEntry) noteJobsOf(e *rule.Effect) {
 	switch {
 	case e.JobsOf != "":
 		g.jobs[e.JobsOf] = true
@@ -123,7 +123,7 @@ func (g *group) jobsOf(e *rule.Effect) {
 
 // joinByLine returns the groups; those that one line on one side has brought about are one, though the lines of the other side are many: a
 // patch for all tenants, where each of them had its own line before.
-func (g *Groups) joinByLine() []*group {
+func (g *Groups) joinByLine() []*growingEntry {
 	all := slices.Collect(maps.Values(g.byKey))
 	all = g.joinByPlace(all, func(e *Entry) (one, other *source.Span) { return &e.After, &e.Before })
 	all = g.joinByPlace(all, func(e *Entry) (one, other *source.Span) { return &e.Before, &e.After })
@@ -135,7 +135,7 @@ func (g *Groups) joinByLine() []*group {
 }
 
 // restorePlace gives an entry that was joined the one place that its parts had on a side, where they had no other one.
-func (g *group) restorePlace() {
+func (g *growingEntry) restorePlace() {
 	if len(g.befores) == 1 && g.entry.Before.IsZero() {
 		g.entry.Before = g.befores[0]
 	}
@@ -145,16 +145,16 @@ func (g *group) restorePlace() {
 }
 
 // joinByPlace joins groups that have the one place in common, where the other places are in several files.
-func (g *Groups) joinByPlace(all []*group, places func(*Entry) (one, other *source.Span)) []*group {
-	var result []*group
-	buckets := map[key][]*group{}
+func (g *Groups) joinByPlace(all []*growingEntry, places func(*Entry) (one, other *source.Span)) []*growingEntry {
+	var result []*growingEntry
+	buckets := map[groupKey][]*growingEntry{}
 	for _, one := range all {
 		at, _ := places(&one.entry)
 		if at.IsZero() {
 			result = append(result, one)
 			continue
 		}
-		k := key{rule: one.entry.Rule, consequence: one.entry.Consequence, after: match.PositionOf(*at), aspect: one.aspect}
+		k := groupKey{rule: one.entry.Rule, consequence: one.entry.Consequence, after: match.PositionOf(*at), aspect: one.aspect}
 		buckets[k] = append(buckets[k], one)
 	}
 	for _, bucket := range buckets {
@@ -168,11 +168,11 @@ func (g *Groups) joinByPlace(all []*group, places func(*Entry) (one, other *sour
 			continue
 		}
 		first := bucket[0]
-		first.note(first)
+		first.notePlaces(first)
 		_, other := places(&first.entry)
 		*other = source.Span{}
 		for _, next := range bucket[1:] {
-			first.join(next, g.samples)
+			first.joinGroup(next, g.samples)
 		}
 		result = append(result, first)
 	}
@@ -181,22 +181,22 @@ func (g *Groups) joinByPlace(all []*group, places func(*Entry) (one, other *sour
 
 // joinAlike joins what is information only and the same change in several files for the same clusters: the version of a chart, which each of
 // its templates has in a label.
-func (g *Groups) joinAlike(all []*group) []*group {
+func (g *Groups) joinAlike(all []*growingEntry) []*growingEntry {
 	type change struct{ rule, title, detail, clusters string }
-	var result []*group
-	first := map[change]*group{}
+	var result []*growingEntry
+	first := map[change]*growingEntry{}
 	for _, one := range all {
-		detail, alike := one.detail()
+		detail, alike := one.commonDetail()
 		if one.entry.Severity != rule.Info || !alike {
 			result = append(result, one)
 			continue
 		}
-		c := change{one.entry.Rule, one.entry.Samples[0].Title, detail, strings.Join(list(one.affected[inClusters]), " ")}
+		c := change{one.entry.Rule, one.entry.Samples[0].Title, detail, strings.Join(sortedNames(one.affected[inClusters]), " ")}
 		if known := first[c]; known != nil {
-			known.join(one, g.samples)
+			known.joinGroup(one, g.samples)
 			continue
 		}
-		one.note(one)
+		one.notePlaces(one)
 		first[c] = one
 		result = append(result, one)
 	}
@@ -208,8 +208,8 @@ func (g *Groups) joinAlike(all []*group) []*group {
 	return result
 }
 
-// detail returns the detail of all effects, and whether they have the same one.
-func (g *group) detail() (detail string, same bool) {
+// commonDetail returns the detail of all effects, and whether they have the same one.
+func (g *growingEntry) commonDetail() (detail string, same bool) {
 	samples := g.entry.Samples
 	if len(samples) < g.entry.Count {
 		return "", false
@@ -222,8 +222,8 @@ func (g *group) detail() (detail string, same bool) {
 	return samples[0].Detail, samples[0].Detail != ""
 }
 
-// note remembers the places of a part.
-func (g *group) note(part *group) {
+// notePlaces remembers the places of a part.
+func (g *growingEntry) notePlaces(part *growingEntry) {
 	add := func(known []source.Span, at source.Span) []source.Span {
 		if at.IsZero() || slices.ContainsFunc(known, func(other source.Span) bool { return match.PositionOf(other) == match.PositionOf(at) }) {
 			return known
@@ -238,10 +238,10 @@ func (g *group) note(part *group) {
 	}
 }
 
-// join adds all of another group.
-func (g *group) join(next *group, samples int) {
+// joinGroup adds all of another group.
+func (g *growingEntry) joinGroup(next *growingEntry, samples int) {
 	e, n := &g.entry, &next.entry
-	g.note(next)
+	g.notePlaces(next)
 	e.Count, e.Values = e.Count+n.Count, e.Values+n.Values
 	e.Severity, e.Jobs = max(e.Severity, n.Severity), max(e.Jobs, n.Jobs)
 	maps.Copy(g.titles, next.titles)
@@ -251,12 +251,12 @@ func (g *group) join(next *group, samples int) {
 		maps.Copy(g.affected[i], next.affected[i])
 	}
 	for i := range n.Samples {
-		e.sample(n.Samples[i], samples)
+		e.keepSample(n.Samples[i], samples)
 	}
 }
 
-// sample keeps an effect if it is among the first in their order, whatever the order in which effects come.
-func (e *Entry) sample(one rule.Effect, most int) {
+// keepSample keeps an effect if it is among the first in their order, whatever the order in which effects come.
+func (e *Entry) keepSample(one rule.Effect, most int) {
 	at, _ := slices.BinarySearchFunc(e.Samples, one, compareEffects)
 	if at < most {
 		e.Samples = slices.Insert(e.Samples, at, one)
@@ -282,14 +282,14 @@ func compareNamed(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// finish returns the entry.
-func (g *group) finish() Entry {
+// finishedEntry returns the entry.
+func (g *growingEntry) finishedEntry() Entry {
 	entry := g.entry
 	entry.Affected = AffectedNames{
-		Clusters: list(g.affected[inClusters]), Tenants: list(g.affected[inTenants]),
-		Namespaces: list(g.affected[inNamespaces]), Runtimes: list(g.affected[inRuntimes]),
+		Clusters: sortedNames(g.affected[inClusters]), Tenants: sortedNames(g.affected[inTenants]),
+		Namespaces: sortedNames(g.affected[inNamespaces]), Runtimes: sortedNames(g.affected[inRuntimes]),
 	}
-	entry.JobsOf = list(g.jobs)
+	entry.JobsOf = sortedNames(g.jobs)
 	first := &entry.Samples[0]
 	entry.Title, entry.Clause, entry.Help = first.Title, first.Clause, first.Help
 	if more := len(g.titles) - 1; more > 0 {
@@ -298,7 +298,7 @@ func (g *group) finish() Entry {
 	return entry
 }
 
-func list(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+func sortedNames(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 func compareEntries(a, b Entry) int {
 	return cmp.Or(

@@ -74,12 +74,12 @@ func (t *Threshold) add(word string, several bool) error {
 	case rule.Consequence(word).Meaning() != "":
 		t.consequences[rule.Consequence(word)] = true
 	default:
-		return fmt.Errorf("`%s` is neither a severity (%s) nor a consequence (%s) nor `%s` nor `%s`", word, names(rule.Severities()), names(rule.Consequences()), OnWaivers, OnPipelines)
+		return fmt.Errorf("`%s` is neither a severity (%s) nor a consequence (%s) nor `%s` nor `%s`", word, joinNames(rule.Severities()), joinNames(rule.Consequences()), OnWaivers, OnPipelines)
 	}
 	return nil
 }
 
-func names[T any](list []T) string {
+func joinNames[T any](list []T) string {
 	words := make([]string, len(list))
 	for i, item := range list {
 		words[i] = fmt.Sprint(item)

@@ -12,8 +12,8 @@ import (
 // maxClauses is how many clauses a verdict has; what is left is counted.
 const maxClauses = 6
 
-// clause is a part of the verdict: what happens, and to whom.
-type clause struct {
+// verdictClause is a part of the verdict: what happens, and to whom.
+type verdictClause struct {
 	clause   rule.Clause
 	severity rule.Severity
 	affected AffectedNames
@@ -24,7 +24,7 @@ type clause struct {
 // Verdict puts the gists of the entries together, the most severe first, and ends with what becomes of running jobs and waivers. Values is how
 // many values differ. A state that check refuses, and one that accepts more, never has a verdict that nothing changes.
 func Verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values int) string {
-	return verdict(entries, findings, all, values) + findings.waivers()
+	return verdictText(entries, findings, all, values) + findings.waiversText()
 }
 
 // Clause is a part of the verdict: what somebody loses, gains or must do.
@@ -42,19 +42,19 @@ func Clauses(entries []Entry, findings *Findings, all *rule.AllClusters) []Claus
 	}
 	var clauses []Clause
 	for i := range found {
-		clauses = append(clauses, Clause{found[i].severity, found[i].text(all)})
+		clauses = append(clauses, Clause{found[i].severity, found[i].clauseText(all)})
 	}
 	if left > 0 {
 		clauses = append(clauses, Clause{rule.Info, rule.Plural(left, "smaller change")})
 	}
-	clauses = append(clauses, Clause{severityForJobs(entries), jobs(entries)})
-	if beside := strings.TrimSpace(findings.waivers()); beside != "" {
+	clauses = append(clauses, Clause{severityForJobs(entries), jobsText(entries)})
+	if beside := strings.TrimSpace(findings.waiversText()); beside != "" {
 		clauses = append(clauses, Clause{rule.Warning, beside})
 	}
 	return clauses
 }
 
-func verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values int) string {
+func verdictText(entries []Entry, findings *Findings, all *rule.AllClusters, values int) string {
 	errors, withoutFindings := findings.Errors, findings.NothingToAccept()
 	switch {
 	case errors > 0 && findings.Uncompiled:
@@ -64,7 +64,7 @@ func verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values 
 	case errors > 0 && len(entries) == 0:
 		return "check refuses it with " + rule.Plural(errors, "error") + "; no object differs."
 	case len(entries) == 0 && !withoutFindings:
-		return "No object changes" + findings.accepts() + "."
+		return "No object changes" + findings.acceptsText() + "."
 	case len(entries) == 0:
 		return "Nothing changes: both sides compile to the same objects."
 	}
@@ -74,27 +74,27 @@ func verdict(entries []Entry, findings *Findings, all *rule.AllClusters, values 
 	}
 	clauses, left := clausesOf(entries)
 	for i := range clauses {
-		parts = append(parts, clauses[i].text(all))
+		parts = append(parts, clauses[i].clauseText(all))
 	}
 	if left > 0 {
 		parts = append(parts, "there "+singularOrPlural(left, "is", "are")+" "+rule.Plural(left, "smaller change"))
 	}
 	if len(parts) > 0 {
-		return strings.Join(append(parts, jobs(entries)), "; ") + "."
+		return strings.Join(append(parts, jobsText(entries)), "; ") + "."
 	}
-	if n := specsOnly(entries); n == values && !withoutFindings {
-		return "No object changes" + findings.accepts() + "; " + rule.Plural(n, "value") + " of the specs " + singularOrPlural(n, "changes", "change") + ", too."
+	if n := countSpecsOnlyValues(entries); n == values && !withoutFindings {
+		return "No object changes" + findings.acceptsText() + "; " + rule.Plural(n, "value") + " of the specs " + singularOrPlural(n, "changes", "change") + ", too."
 	} else if n == values {
 		return "Nothing changes on the clusters: " + rule.Plural(n, "value") + " of the specs " + singularOrPlural(n, "changes", "change") + ", in no object. Running jobs are not touched."
 	}
 	if !withoutFindings {
-		return "What is different in objects means the same" + findings.accepts() + "."
+		return "What is different in objects means the same" + findings.acceptsText() + "."
 	}
 	return "Nothing changes for anybody: what is different means the same. Running jobs are not touched."
 }
 
-// specsOnly is how many values of specs differ in no object.
-func specsOnly(entries []Entry) int {
+// countSpecsOnlyValues counts the values of specs that differ in no object.
+func countSpecsOnlyValues(entries []Entry) int {
 	n := 0
 	for i := range entries {
 		if entries[i].Consequence == rule.SpecsOnly {
@@ -113,12 +113,12 @@ func singularOrPlural(n int, singular, several string) string {
 }
 
 // clausesOf joins entries with one gist. Entries that no user notices are left out, unless there are no others.
-func clausesOf(entries []Entry) ([]clause, int) {
+func clausesOf(entries []Entry) ([]verdictClause, int) {
 	least := rule.Notice
-	if Worst(entries) == rule.Info {
+	if WorstSeverity(entries) == rule.Info {
 		least = rule.Info
 	}
-	var all []clause
+	var all []verdictClause
 	at := map[rule.Clause]int{}
 	left := 0
 	for i := range entries {
@@ -134,7 +134,7 @@ func clausesOf(entries []Entry) ([]clause, int) {
 			left++
 		default:
 			at[e.Clause] = len(all)
-			all = append(all, clause{e.Clause, e.Severity, e.Affected, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
+			all = append(all, verdictClause{e.Clause, e.Severity, e.Affected, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
 		}
 	}
 	return all, left
@@ -142,29 +142,29 @@ func clausesOf(entries []Entry) ([]clause, int) {
 
 func (b AffectedNames) join(other *AffectedNames) AffectedNames {
 	return AffectedNames{
-		Clusters: union(b.Clusters, other.Clusters), Tenants: union(b.Tenants, other.Tenants),
-		Namespaces: union(b.Namespaces, other.Namespaces), Runtimes: union(b.Runtimes, other.Runtimes),
+		Clusters: sortedUnion(b.Clusters, other.Clusters), Tenants: sortedUnion(b.Tenants, other.Tenants),
+		Namespaces: sortedUnion(b.Namespaces, other.Namespaces), Runtimes: sortedUnion(b.Runtimes, other.Runtimes),
 	}
 }
 
-func union(a, b []string) []string {
+func sortedUnion(a, b []string) []string {
 	both := slices.Concat(a, b)
 	slices.Sort(both)
 	return slices.Compact(both)
 }
 
-// text is for example `2 tenants gain internet egress`.
-func (c *clause) text(all *rule.AllClusters) string {
-	who, many := c.subject()
+// clauseText is for example `2 tenants gain internet egress`.
+func (c *verdictClause) clauseText(all *rule.AllClusters) string {
+	who, many := c.subjectText()
 	verb := c.clause.Verb
 	if !many {
 		verb = thirdPerson(verb)
 	}
-	return strings.TrimSpace(who+" "+verb+" "+c.clause.Rest) + c.each() + c.where(all)
+	return strings.TrimSpace(who+" "+verb+" "+c.clause.Rest) + c.eachText() + c.clustersText(all)
 }
 
-// each ends a clause about an amount that several tenants gain or lose, or one on several clusters.
-func (c *clause) each() string {
+// eachText ends a clause about an amount that several tenants gain or lose, or one on several clusters.
+func (c *verdictClause) eachText() string {
 	switch {
 	case c.clause.Of != "" || c.clause.Rest == "" || c.clause.Rest[0] < '0' || c.clause.Rest[0] > '9':
 		return ""
@@ -176,38 +176,38 @@ func (c *clause) each() string {
 	return ""
 }
 
-// where names the clusters of a clause where its tenant, or its runtime, is on others, too.
-func (c *clause) where(all *rule.AllClusters) string {
+// clustersText names the clusters of a clause where its tenant, or its runtime, is on others, too.
+func (c *verdictClause) clustersText(all *rule.AllClusters) string {
 	homes := 0
 	switch b := &c.affected; {
 	case c.clause.Of != "" || len(b.Clusters) == 0:
 		return ""
 	case c.ofRuntime && len(b.Runtimes) == 1:
-		homes = len(all.Runtime(b.Runtimes[0]))
+		homes = len(all.ClustersOfRuntime(b.Runtimes[0]))
 	case !c.ofRuntime && len(b.Tenants) == 1:
-		homes = len(all.Tenant(b.Tenants[0]))
+		homes = len(all.ClustersOfTenant(b.Tenants[0]))
 	}
 	if homes <= len(c.affected.Clusters) || strings.Contains(c.clause.Rest, "cluster ") {
 		return ""
 	}
-	who, _ := counted(c.affected.Clusters, "cluster")
+	who, _ := countedNames(c.affected.Clusters, "cluster")
 	return " on " + who
 }
 
-func (c *clause) subject() (who string, many bool) {
+func (c *verdictClause) subjectText() (who string, many bool) {
 	b := &c.affected
 	switch {
 	case c.clause.Of != "":
 		return c.clause.Of, false
 	case c.ofRuntime:
-		return counted(b.Runtimes, "runtime")
+		return countedNames(b.Runtimes, "runtime")
 	case len(b.Tenants) > 0:
-		return counted(b.Tenants, "tenant")
+		return countedNames(b.Tenants, "tenant")
 	}
-	return counted(b.Clusters, "cluster")
+	return countedNames(b.Clusters, "cluster")
 }
 
-func counted(names []string, noun string) (string, bool) {
+func countedNames(names []string, noun string) (string, bool) {
 	switch len(names) {
 	case 1:
 		if noun == "tenant" {
@@ -248,8 +248,8 @@ func severityForJobs(entries []Entry) rule.Severity {
 	return worst
 }
 
-// jobs says what becomes of running jobs, as the most severe entry has it.
-func jobs(entries []Entry) string {
+// jobsText says what becomes of running jobs, as the most severe entry has it.
+func jobsText(entries []Entry) string {
 	worst, everybody := rule.JobsUntouched, false
 	var tenants []string
 	for i := range entries {
@@ -257,13 +257,13 @@ func jobs(entries []Entry) string {
 		case e.Jobs > worst:
 			worst, tenants, everybody = e.Jobs, e.JobsOf, e.AllJobs
 		case e.Jobs == worst:
-			tenants, everybody = union(tenants, e.JobsOf), everybody || e.AllJobs
+			tenants, everybody = sortedUnion(tenants, e.JobsOf), everybody || e.AllJobs
 		}
 	}
 	if everybody {
 		tenants = nil
 	}
-	return fmt.Sprintf(jobsClauses[worst], of(tenants))
+	return fmt.Sprintf(jobsClauses[worst], ofTenants(tenants))
 }
 
 // jobsClauses are the last words of a verdict. Each has one verb for whose jobs they are.
@@ -275,29 +275,29 @@ var jobsClauses = [...]string{
 	rule.JobsStopped:     "running jobs%s are stopped",
 }
 
-func of(tenants []string) string {
+func ofTenants(tenants []string) string {
 	if len(tenants) == 0 {
 		return ""
 	}
-	who, _ := counted(tenants, "tenant")
+	who, _ := countedNames(tenants, "tenant")
 	return " of " + who
 }
 
-// accepts ends a sentence about objects that do not change, where waivers accept more.
-func (f *Findings) accepts() string {
+// acceptsText ends a sentence about objects that do not change, where waivers accept more.
+func (f *Findings) acceptsText() string {
 	if slices.ContainsFunc(f.Waivers, func(w WaiverChange) bool { return w.Accepts() }) {
 		return ", but check accepts more than before"
 	}
 	return ""
 }
 
-// waivers counts the changes of waivers and names the files that decide about reviews: `Waivers: 1 added, 2 removed.`, "" for none.
-func (f *Findings) waivers() string { return f.waiverCounts() + f.deciding() }
+// waiversText counts the changes of waivers and names the files that decide about reviews: `Waivers: 1 added, 2 removed.`, "" for none.
+func (f *Findings) waiversText() string { return f.waiverCountsText() + f.decidingFilesText() }
 
 // maxFiles is how many files that decide about reviews a verdict names.
 const maxFiles = 3
 
-func (f *Findings) deciding() string {
+func (f *Findings) decidingFilesText() string {
 	if len(f.Deciding) == 0 {
 		return ""
 	}
@@ -311,7 +311,7 @@ func (f *Findings) deciding() string {
 	return " What decides about reviews differs: " + strings.Join(names, ", ") + "."
 }
 
-func (f *Findings) waiverCounts() string {
+func (f *Findings) waiverCountsText() string {
 	var parts []string
 	for _, how := range WaiverChangeKinds() {
 		n := 0

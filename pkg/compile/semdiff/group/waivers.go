@@ -84,8 +84,8 @@ func WaiverChanges(before, after []Waiver, today string) []WaiverChange {
 		changes = append(changes, change)
 	}
 	for i := range changes {
-		changes[i].widens(left)
-		changes[i].How = changes[i].judge(today)
+		changes[i].findWidened(left)
+		changes[i].How = changes[i].changeKind(today)
 	}
 	changes = slices.DeleteFunc(changes, func(c WaiverChange) bool { return c.How == "" })
 	for _, gone := range left {
@@ -102,8 +102,8 @@ func WaiverChanges(before, after []Waiver, today string) []WaiverChange {
 	return changes
 }
 
-// widens finds what a waiver was before that is about all findings with its code, or was.
-func (c *WaiverChange) widens(left map[waiverID][]Waiver) {
+// findWidened finds what a waiver was before that is about all findings with its code, or was.
+func (c *WaiverChange) findWidened(left map[waiverID][]Waiver) {
 	if c.Before != nil {
 		return
 	}
@@ -120,8 +120,8 @@ func (c *WaiverChange) widens(left map[waiverID][]Waiver) {
 	}
 }
 
-// judge says what becomes of a waiver that is there afterwards, "" for nothing.
-func (c *WaiverChange) judge(today string) WaiverChangeKind {
+// changeKind says what becomes of a waiver that is there afterwards, "" for nothing.
+func (c *WaiverChange) changeKind(today string) WaiverChangeKind {
 	switch {
 	case today != "" && c.Until < today:
 		return WaiverExpired

@@ -70,7 +70,7 @@ func (c *Change) Spans() (before, after source.Span) {
 	if !sameText(before, after) && !before.IsZero() && !after.IsZero() {
 		return editedLine(before, after, c.New.Scalar())
 	}
-	return c.setting(before, after)
+	return c.settingSpans(before, after)
 }
 
 func (c *Change) spans() (before, after source.Span) {
@@ -102,7 +102,7 @@ func (c *Change) patchBelow() source.Span {
 	if c.Whole() || c.New.Leaf() || c.To != nil && c.To.Kind == origin.Patched {
 		return source.Span{}
 	}
-	return c.After.Wrote(c.New)
+	return c.After.WritingPatchSpan(c.New)
 }
 
 // differingSource is the first of the other places that two values follow from which differs: the place of the values themselves is the same.

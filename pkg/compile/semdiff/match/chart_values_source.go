@@ -14,7 +14,7 @@ import (
 
 // settingsOf are the places of a component's values that differ between two states of its objects; nil where only one state has it.
 func settingsOf(before, after []object.Object) [][2]source.Span {
-	from, to := ruleOf(before), ruleOf(after)
+	from, to := renderedOrigin(before), renderedOrigin(after)
 	if from == nil || to == nil {
 		return nil
 	}
@@ -38,8 +38,8 @@ func settingsOf(before, after []object.Object) [][2]source.Span {
 	return found
 }
 
-// ruleOf is the origin of what a chart renders, nil for other objects.
-func ruleOf(objects []object.Object) *origin.Origin {
+// renderedOrigin is the origin of what a chart renders, nil for other objects.
+func renderedOrigin(objects []object.Object) *origin.Origin {
 	if len(objects) == 0 || objects[0].Rule == nil || objects[0].Rule.Kind != origin.Rendered {
 		return nil
 	}
@@ -64,11 +64,11 @@ func (c *Change) isRendered(before, after source.Span) bool {
 	return true
 }
 
-// setting is the line of the chart's values by which a rendered value is another one: of those that differ the one that has the text of the
+// settingSpans is the line of the chart's values by which a rendered value is another one: of those that differ the one that has the text of the
 // value, or else the first. It is the file of the chart where none differs.
-func (c *Change) setting(before, after source.Span) (was, is source.Span) {
+func (c *Change) settingSpans(before, after source.Span) (was, is source.Span) {
 	if len(c.settings) == 0 {
-		return c.template(before, c.Old), c.template(after, c.New)
+		return c.templateSpan(before, c.Old), c.templateSpan(after, c.New)
 	}
 	chosen := c.settings[0]
 	for _, pair := range c.settings {
@@ -80,8 +80,8 @@ func (c *Change) setting(before, after source.Span) (was, is source.Span) {
 	return editedLine(chosen[0], chosen[1], c.New.Scalar())
 }
 
-// template is the file of the chart that an object comes from or goes with, where the component is there on both sides.
-func (c *Change) template(at source.Span, root *object.Node) source.Span {
+// templateSpan is the file of the chart that an object comes from or goes with, where the component is there on both sides.
+func (c *Change) templateSpan(at source.Span, root *object.Node) source.Span {
 	if c.settings != nil && c.Whole() && root != nil && root.From != nil && root.From.Kind == origin.Rendered {
 		return root.From.At
 	}
@@ -105,14 +105,14 @@ func editedLine(was, is source.Span, text string) (before, after source.Span) {
 		return was, is
 	}
 	gone, come := linesOnlyIn(was.File, is.File), linesOnlyIn(is.File, was.File)
-	if after = lineOf(is.File, come, text); !after.IsZero() {
+	if after = lineWithText(is.File, come, text); !after.IsZero() {
 		// What stands at the same place among the lines that differ is what was there before.
 		if i := slices.Index(come, after.Line); i < len(gone) {
-			before = lineOf(was.File, gone[i:i+1], "")
+			before = lineWithText(was.File, gone[i:i+1], "")
 		}
 		return before, after
 	}
-	return lineOf(was.File, gone, ""), source.Span{}
+	return lineWithText(was.File, gone, ""), source.Span{}
 }
 
 // linesOnlyIn are the numbers of the lines that a file has more often than another one, but for blank ones.
@@ -130,8 +130,8 @@ func linesOnlyIn(file, other *source.File) []int {
 	return found
 }
 
-// lineOf is the place of the first of some lines that has a text, or of the first; nowhere where there is none.
-func lineOf(file *source.File, lines []int, text string) source.Span {
+// lineWithText is the place of the first of some lines that has a text, or of the first; nowhere where there is none.
+func lineWithText(file *source.File, lines []int, text string) source.Span {
 	if len(lines) == 0 {
 		return source.Span{}
 	}

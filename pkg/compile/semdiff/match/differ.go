@@ -8,8 +8,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 )
 
-// differ finds the changes between two states of one object.
-type differ struct {
+// objectDiffer finds the changes between two states of one object.
+type objectDiffer struct {
 	cluster, unit string
 	before, after *object.Object
 	// renamed says how names of the one side are called on the other; nil where nothing is renamed.
@@ -22,100 +22,100 @@ type differ struct {
 const Folder = "(folder)"
 
 // changes returns what is different between two states of an object, in the order of its paths.
-func (d *differ) changes() []*Change {
+func (d *objectDiffer) changes() []*Change {
 	if d.before.Folder != d.after.Folder && d.renamed == nil {
 		before, after := object.Text("", d.before.Folder, nil), object.Text("", d.after.Folder, nil)
 		d.path = Path{Folder}
-		d.add(&before, &after, nil, nil, "")
+		d.addChange(&before, &after, nil, nil, "")
 		d.path = nil
 	}
-	d.node(&d.before.Root, &d.after.Root, d.before.Rule, d.after.Rule)
+	d.compareNodes(&d.before.Root, &d.after.Root, d.before.Rule, d.after.Rule)
 	return d.found
 }
 
-// sides are the origins that hold for the two values.
-type sides struct{ from, to *origin.Origin }
+// originSides are the origins that hold for the two values.
+type originSides struct{ from, to *origin.Origin }
 
-func (d *differ) node(a, b *object.Node, from, to *origin.Origin) {
+func (d *objectDiffer) compareNodes(a, b *object.Node, from, to *origin.Origin) {
 	if a.From != nil {
 		from = a.From
 	}
 	if b.From != nil {
 		to = b.From
 	}
-	s := sides{from, to}
+	s := originSides{from, to}
 	switch {
 	case a.Kind != b.Kind || a.Kind != object.MapNode && a.Kind != object.ListNode:
-		d.scalar(a, b, s)
+		d.compareScalars(a, b, s)
 	case a.Kind == object.MapNode:
-		d.fields(a, b, s)
+		d.compareFields(a, b, s)
 	default:
-		d.list(a, b, s)
+		d.compareLists(a, b, s)
 	}
 }
 
-func (d *differ) scalar(a, b *object.Node, s sides) {
+func (d *objectDiffer) compareScalars(a, b *object.Node, s originSides) {
 	if !d.equal(a, b) {
-		d.add(a, b, s.from, s.to, sameMeaning(d.path, a, b))
+		d.addChange(a, b, s.from, s.to, sameMeaning(d.path, a, b))
 	}
 }
 
-// fields compares maps, whose entries are sorted.
-func (d *differ) fields(a, b *object.Node, s sides) {
+// compareFields compares maps, whose entries are sorted.
+func (d *objectDiffer) compareFields(a, b *object.Node, s originSides) {
 	i, j := 0, 0
 	for i < len(a.Children) || j < len(b.Children) {
 		switch {
 		case j == len(b.Children) || i < len(a.Children) && a.Children[i].Key < b.Children[j].Key:
-			d.removedEntry(&a.Children[i], s)
+			d.noteRemovedEntry(&a.Children[i], s)
 			i++
 		case i == len(a.Children) || b.Children[j].Key < a.Children[i].Key:
-			d.addedEntry(&b.Children[j], s)
+			d.noteAddedEntry(&b.Children[j], s)
 			j++
 		default:
-			d.compareBelow(b.Children[j].Key, func() { d.node(&a.Children[i], &b.Children[j], s.from, s.to) })
+			d.compareBelow(b.Children[j].Key, func() { d.compareNodes(&a.Children[i], &b.Children[j], s.from, s.to) })
 			i, j = i+1, j+1
 		}
 	}
 }
 
-// removedEntry is an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
-func (d *differ) removedEntry(child *object.Node, s sides) {
+// noteRemovedEntry notes an entry of a map that only the one side has. Its leaves are changes of their own, so that each finds its rule.
+func (d *objectDiffer) noteRemovedEntry(child *object.Node, s originSides) {
 	d.compareBelow(child.Key, func() {
 		if child.Kind == object.MapNode && len(child.Children) > 0 {
 			none := object.Map(child.Key)
-			d.node(child, &none, s.from, s.to)
+			d.compareNodes(child, &none, s.from, s.to)
 			return
 		}
 		from := s.from
 		if child.From != nil {
 			from = child.From
 		}
-		d.add(child, nil, from, s.to, whyDefaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
+		d.addChange(child, nil, from, s.to, whyDefaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
 	})
 }
 
-func (d *differ) addedEntry(child *object.Node, s sides) {
+func (d *objectDiffer) noteAddedEntry(child *object.Node, s originSides) {
 	d.compareBelow(child.Key, func() {
 		if child.Kind == object.MapNode && len(child.Children) > 0 {
 			none := object.Map(child.Key)
-			d.node(&none, child, s.from, s.to)
+			d.compareNodes(&none, child, s.from, s.to)
 			return
 		}
 		to := s.to
 		if child.From != nil {
 			to = child.From
 		}
-		d.add(nil, child, s.from, to, whyDefaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
+		d.addChange(nil, child, s.from, to, whyDefaulted(d.after.ID.Kind, d.path, child, &d.after.Root))
 	})
 }
 
-func (d *differ) compareBelow(key string, do func()) {
+func (d *objectDiffer) compareBelow(key string, do func()) {
 	d.path = append(d.path, key)
 	do()
 	d.path = d.path[:len(d.path)-1]
 }
 
-func (d *differ) add(a, b *object.Node, from, to *origin.Origin, same string) {
+func (d *objectDiffer) addChange(a, b *object.Node, from, to *origin.Origin, same string) {
 	c := &Change{Cluster: d.cluster, Unit: d.unit, Before: d.before, After: d.after, Path: append(Path(nil), d.path...), Old: a, New: b, Same: same}
 	if a != nil {
 		c.From = from
@@ -129,8 +129,8 @@ func (d *differ) add(a, b *object.Node, from, to *origin.Origin, same string) {
 }
 
 // equal reports whether two trees have the same content, whatever they are called where names are replaced.
-func (d *differ) equal(a, b *object.Node) bool {
-	if a.Kind != b.Kind || len(a.Children) != len(b.Children) || a.Text != b.Text && !d.renamed.same(a.Text, b.Text) {
+func (d *objectDiffer) equal(a, b *object.Node) bool {
+	if a.Kind != b.Kind || len(a.Children) != len(b.Children) || a.Text != b.Text && !d.renamed.isSameText(a.Text, b.Text) {
 		return false
 	}
 	for i := range a.Children {
@@ -143,12 +143,12 @@ func (d *differ) equal(a, b *object.Node) bool {
 }
 
 // Equal reports whether two trees have the same content.
-func Equal(a, b *object.Node) bool { return (&differ{}).equal(a, b) }
+func Equal(a, b *object.Node) bool { return (&objectDiffer{}).equal(a, b) }
 
-// leaves adds all values below a node, the items of lists of values by what they are, as those of two lists are compared.
-func (d *differ) leaves(n *object.Node) {
+// addLeaves adds all values below a node, the items of lists of values by what they are, as those of two lists are compared.
+func (d *objectDiffer) addLeaves(n *object.Node) {
 	if n.Leaf() {
-		d.add(nil, n, nil, nil, "")
+		d.addChange(nil, n, nil, nil, "")
 		return
 	}
 	for i := range n.Children {
@@ -157,21 +157,21 @@ func (d *differ) leaves(n *object.Node) {
 		if n.Kind == object.ListNode {
 			segment = cmp.Or(child.Scalar(), segment)
 		}
-		d.compareBelow(segment, func() { d.leaves(child) })
+		d.compareBelow(segment, func() { d.addLeaves(child) })
 	}
 }
 
 // Leaves are the values below a part of the object as it is afterwards, each as the change from nothing that it is. They are to be judged;
 // what is told is the change itself.
 func (c *Change) Leaves(path Path, part *object.Node) []*Change {
-	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.Before, after: c.After, path: slices.Clone(path)}
-	d.leaves(part)
+	d := objectDiffer{cluster: c.Cluster, unit: c.Unit, before: c.Before, after: c.After, path: slices.Clone(path)}
+	d.addLeaves(part)
 	return d.found
 }
 
 // ValuesBeyond are the values by which the object as it is afterwards differs from another one that could have been there before.
 func (c *Change) ValuesBeyond(before *object.Node) []*Change {
-	d := differ{cluster: c.Cluster, unit: c.Unit, before: c.After, after: c.After}
-	d.node(before, c.New, nil, nil)
+	d := objectDiffer{cluster: c.Cluster, unit: c.Unit, before: c.After, after: c.After}
+	d.compareNodes(before, c.New, nil, nil)
 	return d.found
 }

@@ -26,7 +26,7 @@ func sameMeaning(path Path, a, b *object.Node) string {
 	case path.Is("apiVersion") && isVersion(a.Text) && isVersion(b.Text):
 		// The identity has the group, so that only the version differs.
 		return "the same object in another version of its API"
-	case isAmount(path) && SameQuantity(a.Text, b.Text):
+	case isAmountPath(path) && SameQuantity(a.Text, b.Text):
 		return "the amounts are equal"
 	case durationFields[path.Last()] && sameDuration(a.Text, b.Text):
 		return "the durations are equal"
@@ -47,7 +47,7 @@ func isVersion(text string) bool {
 	return isOne && err == nil
 }
 
-func isAmount(path Path) bool {
+func isAmountPath(path Path) bool {
 	return amountFields[path.Last()] || len(path) > 1 && amountFields[path[len(path)-2]]
 }
 
@@ -153,20 +153,20 @@ func whyDefaulted(kind string, path Path, value, root *object.Node) string {
 		// What the types mean without being written depends on the rules: the network rule says.
 		return ""
 	}
-	if bindingGroup(kind, path, value, root) {
+	if isDefaultBindingGroup(kind, path, value, root) {
 		return "it is the default"
 	}
 	for i := range presetDefaults {
 		p := &presetDefaults[i]
-		if (len(p.kinds) == 0 || slices.Contains(p.kinds, kind)) && value.Text == p.value && value.Leaf() && ends(path, p.tail) {
+		if (len(p.kinds) == 0 || slices.Contains(p.kinds, kind)) && value.Text == p.value && value.Leaf() && endsWith(path, p.tail) {
 			return "it is the default"
 		}
 	}
 	return ""
 }
 
-// bindingGroup reports whether a value is the API group that a subject has anyway.
-func bindingGroup(kind string, path Path, value, root *object.Node) bool {
+// isDefaultBindingGroup reports whether a value is the API group that a subject has anyway.
+func isDefaultBindingGroup(kind string, path Path, value, root *object.Node) bool {
 	if !slices.Contains(bindings, kind) || !path.Is("subjects", "*", "apiGroup") {
 		return false
 	}
@@ -183,6 +183,6 @@ func bindingGroup(kind string, path Path, value, root *object.Node) bool {
 	return false
 }
 
-func ends(path Path, tail []string) bool {
+func endsWith(path Path, tail []string) bool {
 	return len(path) >= len(tail) && path[len(path)-len(tail):].Is(tail...)
 }

@@ -17,17 +17,17 @@ func GroupBy[T any, K comparable](list []T, key func(T) K) [][]T {
 	return parts
 }
 
-// cause is an object and the lines that are responsible for a change of it.
-type cause struct {
+// changeCause is an object and the lines that are responsible for a change of it.
+type changeCause struct {
 	object        string
 	before, after Position
 }
 
 // ByCause divides changes by object and by the lines that are responsible, in their order.
 func ByCause(changes []*Change) [][]*Change {
-	return GroupBy(changes, func(c *Change) cause {
+	return GroupBy(changes, func(c *Change) changeCause {
 		before, after := c.Spans()
-		return cause{c.Object().ID.String(), PositionOf(before), PositionOf(after)}
+		return changeCause{c.Object().ID.String(), PositionOf(before), PositionOf(after)}
 	})
 }
 

@@ -1,7 +1,7 @@
 // Package match finds what is different between two states of objects: which object is which, which item of a list is which, and what
 // means the same in other words.
 //
-// Units compares a unit and keeps what differs; Join puts the units of a cluster together and finds objects that moved or have another
+// CompareUnits compares a unit and keeps what differs; JoinUnits puts the units of a cluster together and finds objects that moved or have another
 // name. What differs is a Change each: what only moved, or is written in another way, too. The package does not judge: it does not know
 // what a Change does to a cluster, and has no words for it.
 package match
@@ -28,16 +28,16 @@ type Unit struct {
 	removals       object.Removals
 }
 
-// Units compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
+// CompareUnits compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
 // remove, and by which lines.
-func Units(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
-	u := Unit{Cluster: cluster, Name: name, Same: identical(before, after), removals: removals}
+func CompareUnits(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
+	u := Unit{Cluster: cluster, Name: name, Same: areIdentical(before, after), removals: removals}
 	if u.Same {
 		u.Objects = len(after)
 		return u
 	}
 	settings := settingsOf(before, after)
-	old := indexes(before, after)
+	old := counterpartIndexes(before, after)
 	taken := make([]bool, len(before))
 	for i := range after {
 		u.Objects++
@@ -62,8 +62,8 @@ func Units(cluster, name string, before, after []object.Object, removals object.
 	return u
 }
 
-// Specs are the values of a spec that differ, but for order, spelling and defaults. The spec is nil in a state that does not have it.
-func Specs(before, after *object.Object) []*Change {
+// CompareSpecs are the values of a spec that differ, but for order, spelling and defaults. The spec is nil in a state that does not have it.
+func CompareSpecs(before, after *object.Object) []*Change {
 	switch {
 	case before == nil && after == nil:
 		return nil
@@ -72,7 +72,7 @@ func Specs(before, after *object.Object) []*Change {
 	case after == nil:
 		return []*Change{{Before: before, Old: &before.Root, From: before.Rule}}
 	}
-	d := differ{before: before, after: after}
+	d := objectDiffer{before: before, after: after}
 	return slices.DeleteFunc(d.changes(), func(c *Change) bool {
 		was, is := c.Old.Scalar(), c.New.Scalar()
 		return c.Same != "" || SameQuantity(was, is) || sameDuration(was, is)
@@ -100,12 +100,12 @@ func changedValues(cluster, unit string, before, after *object.Object, r *renami
 	}
 	// The objects are copied, so that the changes do not keep their whole units.
 	old, later := *before, *after
-	d := differ{cluster: cluster, unit: unit, before: &old, after: &later, renamed: r}
+	d := objectDiffer{cluster: cluster, unit: unit, before: &old, after: &later, renamed: r}
 	return d.changes()
 }
 
-// indexes returns for each object of the one list the index of that with its identity in the other, or -1.
-func indexes(before, after []object.Object) []int {
+// counterpartIndexes returns for each object of the one list the index of that with its identity in the other, or -1.
+func counterpartIndexes(before, after []object.Object) []int {
 	found := make([]int, len(after))
 	var index map[object.ID]int
 	for i := range after {
@@ -128,8 +128,8 @@ func indexes(before, after []object.Object) []int {
 	return found
 }
 
-// identical reports whether two lists have the same objects, which come from the same places.
-func identical(before, after []object.Object) bool {
+// areIdentical reports whether two lists have the same objects, which come from the same places.
+func areIdentical(before, after []object.Object) bool {
 	return slices.EqualFunc(before, after, func(a, b object.Object) bool {
 		return a.ID == b.ID && a.Place == b.Place && a.Patched == b.Patched && sameOrigin(a.Rule, b.Rule) && sameNode(&a.Root, &b.Root)
 	})

@@ -10,7 +10,7 @@ import (
 type Path []string
 
 // String returns for example `spec.hard["requests.cpu"]`, as explain takes it.
-func (p Path) String() string { return object.Spell(p) }
+func (p Path) String() string { return object.SpellPath(p) }
 
 // Short is the path as a sentence needs it: within the pod template of a job, after the name of the job.
 func (p Path) Short() string {
@@ -28,7 +28,7 @@ func (p Path) InJob() (job, rest string) {
 	}
 	for i := len(p) - 1; i > 1; i-- {
 		if p[i-1] == "spec" && p[i-2] == "template" {
-			return p.job(), p[i:].String()
+			return p.lastJob(), p[i:].String()
 		}
 	}
 	if len(p) > 1 && p[0] == "spec" {
@@ -37,8 +37,8 @@ func (p Path) InJob() (job, rest string) {
 	return "", p.String()
 }
 
-// job is the name of the last job of a JobSet that the path leads into, or "".
-func (p Path) job() string {
+// lastJob is the name of the last job of a JobSet that the path leads into, or "".
+func (p Path) lastJob() string {
 	for i := len(p) - 2; i >= 0; i-- {
 		if p[i] == "replicatedJobs" {
 			return p[i+1]

@@ -2,8 +2,8 @@ package match
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Quantities reads two amounts; ok is false where one of them is none.
-func Quantities(x, y string) (a, b resource.Quantity, ok bool) {
+// ParseQuantities reads two amounts; ok is false where one of them is none.
+func ParseQuantities(x, y string) (a, b resource.Quantity, ok bool) {
 	a, err := resource.ParseQuantity(x)
 	if err != nil {
 		return a, b, false
@@ -14,6 +14,6 @@ func Quantities(x, y string) (a, b resource.Quantity, ok bool) {
 
 // SameQuantity reports whether two texts are the same amount.
 func SameQuantity(a, b string) bool {
-	x, y, ok := Quantities(a, b)
+	x, y, ok := ParseQuantities(a, b)
 	return ok && x.Cmp(y) == 0
 }

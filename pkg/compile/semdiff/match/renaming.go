@@ -5,15 +5,15 @@ import "strings"
 // renaming says how names of one side are called on the other. Nil renames nothing.
 type renaming struct {
 	// pairs are the names, the longest first.
-	pairs []renamed
+	pairs []renamedPair
 	// namespace is what the namespace is called afterwards that the renaming was found for.
 	namespace string
 }
 
-type renamed struct{ from, to string }
+type renamedPair struct{ from, to string }
 
-// same reports whether a text is another one after all names were replaced, all together or only some of them.
-func (r *renaming) same(a, b string) bool {
+// isSameText reports whether a text is another one after all names were replaced, all together or only some of them.
+func (r *renaming) isSameText(a, b string) bool {
 	if r == nil {
 		return false
 	}
@@ -21,37 +21,37 @@ func (r *renaming) same(a, b string) bool {
 		return true
 	}
 	for _, pair := range r.pairs {
-		if replaced(a, pair.from, pair.to) == b {
+		if replaceName(a, pair.from, pair.to) == b {
 			return true
 		}
 	}
-	return len(r.pairs) > 1 && r.apply(a) == b
+	return len(r.pairs) > 1 && r.renameIn(a) == b
 }
 
-// apply replaces all names in a text.
-func (r *renaming) apply(text string) string {
+// renameIn replaces all names in a text.
+func (r *renaming) renameIn(text string) string {
 	if r == nil {
 		return text
 	}
 	for i := range r.pairs {
-		text = replaced(text, r.pairs[i].from, placeholder(i))
+		text = replaceName(text, r.pairs[i].from, placeholderOf(i))
 	}
 	for i := range r.pairs {
-		text = strings.ReplaceAll(text, placeholder(i), r.pairs[i].to)
+		text = strings.ReplaceAll(text, placeholderOf(i), r.pairs[i].to)
 	}
 	return text
 }
 
-// placeholder stands for a name that was replaced already. It is in no text of Kubernetes.
-func placeholder(i int) string { return "\x00" + string(rune('A'+i)) + "\x00" }
+// placeholderOf stands for a name that was replaced already. It is in no text of Kubernetes.
+func placeholderOf(i int) string { return "\x00" + string(rune('A'+i)) + "\x00" }
 
-// replaced replaces a name where it stands alone: `vision` in `lockstep-tenant-vision`, not in `television`.
-func replaced(text, from, to string) string {
+// replaceName replaces a name where it stands alone: `vision` in `lockstep-tenant-vision`, not in `television`.
+func replaceName(text, from, to string) string {
 	var b strings.Builder
 	rest := 0
 	for at := strings.Index(text, from); at >= 0 && from != ""; {
 		end := at + len(from)
-		if (at == 0 || !inName(text[at-1])) && (end == len(text) || !inName(text[end])) {
+		if (at == 0 || !isNameByte(text[at-1])) && (end == len(text) || !isNameByte(text[end])) {
 			b.WriteString(text[rest:at] + to)
 			rest = end
 		}
@@ -64,6 +64,6 @@ func replaced(text, from, to string) string {
 	return b.String() + text[rest:]
 }
 
-func inName(c byte) bool {
+func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }

@@ -11,32 +11,32 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// changes writes the entries, with what filters them.
-func (p *page) changes(r *semdiff.Report) {
+// writeChanges writes the entries, with what filters them.
+func (p *htmlPage) writeChanges(r *semdiff.Report) {
 	p.raw("<section aria-labelledby=\"changes\">\n<h2 id=\"changes\">Changes</h2>\n")
 	shown := r.Entries[:min(maxEntries, len(r.Entries))]
 	if len(shown) == 0 {
 		p.put("<p>%s changes.</p>\n", map[bool]string{true: "Nothing", false: "No object"}[r.Findings.NothingToAccept()])
 	} else {
-		p.filter(r)
+		p.writeFilter(r)
 		p.raw("<ol class=\"entries\">\n")
 		for i := range shown {
-			p.entry(i+1, &shown[i])
+			p.writeEntry(i+1, &shown[i])
 		}
 		p.raw("</ol>\n<p id=\"nothing\" hidden>No change is like that.</p>\n")
 	}
 	if left := len(r.Entries) - len(shown); left > 0 {
 		p.put(`<p class="left">%s`, plural(left, "change")+" of less weight have no room on this page; the format json has them all.")
 		if p.links.Full != "" {
-			p.put(` <a href="%s">The whole report</a>`, address(p.links.Full))
+			p.put(` <a href="%s">The whole report</a>`, safeAddress(p.links.Full))
 		}
 		p.raw("</p>\n")
 	}
 	p.raw("</section>\n")
 }
 
-// filter writes by what changes can be filtered.
-func (p *page) filter(r *semdiff.Report) {
+// writeFilter writes by what changes can be filtered.
+func (p *htmlPage) writeFilter(r *semdiff.Report) {
 	consequences, tenants, clusters := map[rule.Consequence]int{}, map[string]bool{}, map[string]bool{}
 	for i := range r.Entries {
 		e := &r.Entries[i]
@@ -57,7 +57,7 @@ func (p *page) filter(r *semdiff.Report) {
 	p.raw("\n</fieldset>\n<label>Consequence <select name=\"consequence\"><option value=\"\">all</option>")
 	for _, c := range rule.Consequences() {
 		if n := consequences[c]; n > 0 {
-			p.put(`<option value="%s">%s (%s)</option>`, string(c), strings.ReplaceAll(string(c), "-", " "), number(n))
+			p.put(`<option value="%s">%s (%s)</option>`, string(c), strings.ReplaceAll(string(c), "-", " "), groupThousands(n))
 		}
 	}
 	p.raw("</select></label>\n")
@@ -79,88 +79,88 @@ func (p *page) filter(r *semdiff.Report) {
 	p.raw("<button type=\"reset\">Show all</button>\n<button type=\"button\" id=\"unfold\">Unfold all</button>\n<p id=\"shown\" role=\"status\"></p>\n</form>\n")
 }
 
-func (p *page) entry(n int, e *group.Entry) {
+func (p *htmlPage) writeEntry(n int, e *group.Entry) {
 	severity, consequence := e.Severity.String(), string(e.Consequence)
 	p.put(`<li class="entry %s" data-severity="%s" data-consequence="%s" data-clusters="%s" data-tenants="%s">`+"\n",
-		severity, severity, consequence, escapeControl(strings.Join(e.Affected.Clusters, " ")), p.numbers(e.Affected.Tenants))
+		severity, severity, consequence, escapeControl(strings.Join(e.Affected.Clusters, " ")), p.tenantNumbers(e.Affected.Tenants))
 	p.put(`<details id="change-%s"`, decimal(n))
 	if e.Severity >= rule.Warning {
 		p.raw(" open")
 	}
 	p.put(">\n"+`<summary><span class="badge %s">%s</span> <span class="what">%s</span>`, severity, severity, escapeControl(e.Title))
-	p.when(` <span class="for">%s</span>`, escapeControl(affectedText(&e.Affected)))
+	p.putIfSet(` <span class="for">%s</span>`, escapeControl(affectedText(&e.Affected)))
 	p.put("</summary>\n<div class=\"body\">\n<p>%s", e.Consequence.Meaning())
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
-		p.put(" Running jobs%s %s.", jobsOf(e), jobs)
+		p.put(" Running jobs%s %s.", whoseJobs(e), jobs)
 	}
 	p.raw("</p>\n")
-	p.lines(e)
-	p.samples(e)
-	p.compiled(e)
-	accepted := waivers(e.Waived)
+	p.writeSpecLines(e)
+	p.writeSamples(e)
+	p.writeCompiledYAML(e)
+	accepted := joinWaivers(e.Waived)
 	for i := range accepted[:min(maxFindings, len(accepted))] {
 		w := &accepted[i]
 		p.put(`<p class="waived"><b>Accepted</b> until %s`, escapeControl(w.Until))
-		p.when(" (%s)", newWord(w.New))
-		p.reason(": %s (", escapeControl(w.Reason)+moreLikeIt(w.more), w.Code)
+		p.putIfSet(" (%s)", newMarkWord(w.New))
+		p.writeReason(": %s (", escapeControl(w.Reason)+moreLikeIt(w.more), w.Code)
 		p.raw(")</p>\n")
 	}
-	p.when("<p class=\"help\"><b>What to do:</b> %s</p>\n", escapeControl(e.Help))
-	p.names("tenants", e.Affected.Tenants)
-	p.names("runtimes", e.Affected.Runtimes)
+	p.putIfSet("<p class=\"help\"><b>What to do:</b> %s</p>\n", escapeControl(e.Help))
+	p.writeNames("tenants", e.Affected.Tenants)
+	p.writeNames("runtimes", e.Affected.Runtimes)
 	if !slices.Equal(e.Affected.Namespaces, e.Affected.Tenants) {
-		p.names("namespaces", e.Affected.Namespaces)
+		p.writeNames("namespaces", e.Affected.Namespaces)
 	}
-	p.names("clusters", e.Affected.Clusters)
-	p.put("<p class=\"rule\"><a href=\"%s\">%s, and how the rule “%s” knows</a></p>\n</div>\n</details>\n</li>\n", address(rule.Page(e.Rule)), consequence, e.Rule)
+	p.writeNames("clusters", e.Affected.Clusters)
+	p.put("<p class=\"rule\"><a href=\"%s\">%s, and how the rule “%s” knows</a></p>\n</div>\n</details>\n</li>\n", safeAddress(rule.PageURL(e.Rule)), consequence, e.Rule)
 }
 
-// lines writes those of the specs that are responsible.
-func (p *page) lines(e *group.Entry) {
+// writeSpecLines writes the lines of the specs that are responsible.
+func (p *htmlPage) writeSpecLines(e *group.Entry) {
 	if e.Before.IsZero() && e.After.IsZero() {
 		return
 	}
 	p.raw(`<table class="lines"><caption>Lines of the specs</caption><tbody>`)
-	differ := e.After.IsZero() || p.text(e.Before) != p.text(e.After) || e.Before.Path() != e.After.Path()
+	differ := e.After.IsZero() || p.lineText(e.Before) != p.lineText(e.After) || e.Before.Path() != e.After.Path()
 	if !e.Before.IsZero() && differ {
-		p.line("−", "before", e.Before, p.links.Before)
+		p.writeSpecLine("−", "before", e.Before, p.links.Before)
 	}
 	switch {
 	case e.After.IsZero():
 	case !e.Before.IsZero() && !differ:
-		p.line(" ", "same", e.After, p.links.After)
+		p.writeSpecLine(" ", "same", e.After, p.links.After)
 	default:
-		p.line("+", "after", e.After, p.links.After)
+		p.writeSpecLine("+", "after", e.After, p.links.After)
 	}
 	p.raw("</tbody></table>\n")
 }
 
-// line writes a row: mark is + for the line afterwards and − for that before.
-func (p *page) line(mark, class string, at source.Span, address string) {
+// writeSpecLine writes a row: mark is + for the line afterwards and − for that before.
+func (p *htmlPage) writeSpecLine(mark, class string, at source.Span, address string) {
 	p.put(`<tr class="%s"><th scope="row">`, class)
-	p.place(at, address)
+	p.writePlace(at, address)
 	p.raw(`</th><td class="mark">`)
 	if class != "same" {
 		p.put(`<span class="says">%s</span>`, class)
 	}
-	p.put(`%s</td><td><code>%s</code></td></tr>`, mark, p.text(at))
+	p.put(`%s</td><td><code>%s</code></td></tr>`, mark, p.lineText(at))
 }
 
-func (p *page) samples(e *group.Entry) {
-	lines := samples(e)
+func (p *htmlPage) writeSamples(e *group.Entry) {
+	lines := sampleLines(e)
 	if len(lines) == 0 {
 		return
 	}
 	p.raw(`<ul class="samples">`)
-	p.list("<li>%s</li>", lines)
+	p.putEach("<li>%s</li>", lines)
 	if more := e.Count - len(e.Samples); more > 0 {
-		p.put("<li>%s</li>", "and "+number(more)+" more")
+		p.put("<li>%s</li>", "and "+groupThousands(more)+" more")
 	}
 	p.raw("</ul>\n")
 }
 
-// names writes out what the line of an entry has no room for, as long as the page has some.
-func (p *page) names(noun string, list []string) {
+// writeNames writes out what the line of an entry has no room for, as long as the page has some.
+func (p *htmlPage) writeNames(noun string, list []string) {
 	shown := min(maxNames, len(list))
 	if len(list) <= named || p.named+shown > maxAllNames {
 		return
@@ -172,13 +172,13 @@ func (p *page) names(noun string, list []string) {
 	}
 	text := strings.Join(names, ", ")
 	if more := len(list) - shown; more > 0 {
-		text += " and " + number(more) + " more"
+		text += " and " + groupThousands(more) + " more"
 	}
-	p.put("<details class=\"names\"><summary>%s</summary><p>%s</p></details>\n", number(len(list))+" "+noun, text)
+	p.put("<details class=\"names\"><summary>%s</summary><p>%s</p></details>\n", groupThousands(len(list))+" "+noun, text)
 }
 
-// numbers are those of tenants, between spaces; `*` is any.
-func (p *page) numbers(tenants []string) string {
+// tenantNumbers are those of tenants, between spaces; `*` is any.
+func (p *htmlPage) tenantNumbers(tenants []string) string {
 	if p.filters += len(tenants); p.filters > maxFilters {
 		return "*"
 	}

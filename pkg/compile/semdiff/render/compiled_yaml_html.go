@@ -15,8 +15,8 @@ const (
 	maxAllCompiled = 10_000
 )
 
-// compiled writes how the objects differ that an entry shows, as YAML, behind a click.
-func (p *page) compiled(e *group.Entry) {
+// writeCompiledYAML writes how the objects differ that an entry shows, as YAML, behind a click.
+func (p *htmlPage) writeCompiledYAML(e *group.Entry) {
 	var lines []yamlLine
 	for i := range e.Samples {
 		last, around := "", match.Path(nil)
@@ -24,7 +24,7 @@ func (p *page) compiled(e *group.Entry) {
 			if name := c.Object().ID.String(); name != last {
 				lines, last, around = append(lines, yamlLine{' ', "# " + name}), name, nil
 			}
-			lines = append(lines, yamlOf(c, around)...)
+			lines = append(lines, yamlLinesOf(c, around)...)
 			around = c.Path
 		}
 	}
@@ -62,8 +62,8 @@ type yamlLine struct {
 	text string
 }
 
-// yamlOf are the lines of a change below the keys around it, without those that it has in common with the change before.
-func yamlOf(c *match.Change, before match.Path) []yamlLine {
+// yamlLinesOf are the lines of a change below the keys around it, without those that it has in common with the change before.
+func yamlLinesOf(c *match.Change, before match.Path) []yamlLine {
 	var lines []yamlLine
 	depth, key := 0, ""
 	if n := len(c.Path); n > 0 {
@@ -94,9 +94,9 @@ func appendYAML(lines []yamlLine, mark byte, key string, n *object.Node, depth i
 		if n.Kind == object.TextNode && (text == "" || strings.ContainsAny(text, "\n#:{}[]") || strings.TrimSpace(text) != text) {
 			text = strconv.Quote(text)
 		}
-		return append(lines, yamlLine{mark, indent + strings.TrimSuffix(key, ":") + separator(key) + text})
+		return append(lines, yamlLine{mark, indent + strings.TrimSuffix(key, ":") + yamlSeparator(key) + text})
 	case key != "":
-		lines = append(lines, yamlLine{mark, indent + key + strings.TrimSpace(separator(key))})
+		lines = append(lines, yamlLine{mark, indent + key + strings.TrimSpace(yamlSeparator(key))})
 		depth++
 	}
 	for i := range n.Children {
@@ -110,7 +110,7 @@ func appendYAML(lines []yamlLine, mark byte, key string, n *object.Node, depth i
 	return lines
 }
 
-func separator(key string) string {
+func yamlSeparator(key string) string {
 	if key == "-" {
 		return " "
 	}

@@ -8,8 +8,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// finding is what the compiler says in one place, for however many tenants.
-type finding struct {
+// groupedFinding is what the compiler says in one place, for however many tenants.
+type groupedFinding struct {
 	severity, code, message string
 	at                      source.Span
 	// more is how many others have the code and the place.
@@ -17,34 +17,34 @@ type finding struct {
 	secret bool
 }
 
-// spot is what findings are told together by.
-type spot struct{ code, at string }
+// findingPlace is what findings are told together by.
+type findingPlace struct{ code, at string }
 
 // findingsOf puts those of one code and one place together, in the order of the first.
-func findingsOf(list []*diag.Diagnostic) []finding {
-	var all []finding
-	known := map[spot]int{}
+func findingsOf(list []*diag.Diagnostic) []groupedFinding {
+	var all []groupedFinding
+	known := map[findingPlace]int{}
 	for _, d := range list {
-		k := spot{string(d.Code), d.Span.String()}
+		k := findingPlace{string(d.Code), d.Span.String()}
 		if i, found := known[k]; found && !d.Span.IsZero() {
 			all[i].more++
 			continue
 		}
 		known[k] = len(all)
-		all = append(all, finding{severity: string(d.Severity), code: string(d.Code), message: d.Message, at: d.Span, secret: d.Secret})
+		all = append(all, groupedFinding{severity: string(d.Severity), code: string(d.Code), message: d.Message, at: d.Span, secret: d.Secret})
 	}
 	return all
 }
 
-// waiver is what a spec accepts, for however many findings.
-type waiver struct {
+// joinedWaiver is what a spec accepts, for however many findings.
+type joinedWaiver struct {
 	group.Waived
 	more int
 }
 
-// waivers puts those together that have one reason, the new ones first.
-func waivers(list []group.Waived) []waiver {
-	var all []waiver
+// joinWaivers puts those together that have one reason, the new ones first.
+func joinWaivers(list []group.Waived) []joinedWaiver {
+	var all []joinedWaiver
 	known := map[group.Waived]int{}
 	for _, w := range list {
 		k := group.Waived{Code: w.Code, Reason: w.Reason, Until: w.Until, New: w.New}
@@ -53,9 +53,9 @@ func waivers(list []group.Waived) []waiver {
 			continue
 		}
 		known[k] = len(all)
-		all = append(all, waiver{Waived: w})
+		all = append(all, joinedWaiver{Waived: w})
 	}
-	slices.SortStableFunc(all, func(a, b waiver) int {
+	slices.SortStableFunc(all, func(a, b joinedWaiver) int {
 		switch {
 		case a.New == b.New:
 			return 0
@@ -72,5 +72,5 @@ func moreLikeIt(more int) string {
 	if more == 0 {
 		return ""
 	}
-	return " (and " + number(more) + " more like it)"
+	return " (and " + groupThousands(more) + " more like it)"
 }

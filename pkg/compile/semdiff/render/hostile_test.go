@@ -47,7 +47,7 @@ func hostileReport() *semdiff.Report {
 	return r
 }
 
-var hostileCompared = Compared{From: "feature/</sub><script>@org", To: "\x1b[2J\u202e"}
+var hostileCompared = ComparedStates{From: "feature/</sub><script>@org", To: "\x1b[2J\u202e"}
 
 // controls reports whether a text has a character that steers a terminal or turns the direction of writing.
 func controls(text string) bool {
@@ -76,8 +76,8 @@ func TestHostileText(t *testing.T) {
 // TestHostileMarkdown: outside of code and of what we write, nothing is left that Markdown, HTML or a forge understands.
 func TestHostileMarkdown(t *testing.T) {
 	text := written(t, func(b *strings.Builder) error { return Markdown(b, hostileReport(), hostileCompared, pullLinks) })
-	if length(text) > MarkdownLimit {
-		t.Errorf("%d characters", length(text))
+	if characterCount(text) > MarkdownLimit {
+		t.Errorf("%d characters", characterCount(text))
 	}
 	if controls(text) {
 		t.Errorf("control characters: %q", text)
@@ -117,15 +117,15 @@ func TestLinks(t *testing.T) {
 		"tenants/new\nline\x1b[m.yaml": "[`tenants/new line\ufffd[m.yaml:2`](https://x/tenants/new%0Aline%1B%5Bm.yaml#L2)",
 	} {
 		at := source.Span{File: source.NewFile(path, []byte("a\nb\n")), Line: 2, Column: 1, Length: 1}
-		if got := (&markdown{}).place(at, "https://x/{path}#L{line}"); got != want {
+		if got := (&markdownWriter{}).placeLink(at, "https://x/{path}#L{line}"); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", path, got, want)
 		}
 	}
 	whole := source.WholeFile(source.NewFile("a.yaml", nil))
-	if got := (&markdown{}).place(whole, "https://x/{path}#L{line}"); got != "[`a.yaml`](https://x/a.yaml#L1)" {
+	if got := (&markdownWriter{}).placeLink(whole, "https://x/{path}#L{line}"); got != "[`a.yaml`](https://x/a.yaml#L1)" {
 		t.Error(got)
 	}
-	if got := (&markdown{}).place(whole, ""); got != "`a.yaml`" {
+	if got := (&markdownWriter{}).placeLink(whole, ""); got != "`a.yaml`" {
 		t.Error(got)
 	}
 }
@@ -159,14 +159,14 @@ func many(n, tenants int) *semdiff.Report {
 // TestOneLineForThousandTenants: what one line does to a thousand tenants fits a screen, findings included.
 func TestOneLineForThousandTenants(t *testing.T) {
 	r := many(1, 1000)
-	text := written(t, func(b *strings.Builder) error { return Text(b, r, Compared{From: "a", To: "b"}, diag.Palette{}) })
+	text := written(t, func(b *strings.Builder) error { return Text(b, r, ComparedStates{From: "a", To: "b"}, diag.Palette{}) })
 	if n := strings.Count(text, "\n"); n > 40 {
 		t.Errorf("%d lines:\n%s", n, text)
 	}
 	if !strings.Contains(text, "1,000 tenants (tenant-0000, tenant-0001, tenant-0002, …)") || !strings.Contains(text, "- and 999 more\n") || !strings.Contains(text, "more is open to tenant-0000 (and 999 more like it)") {
 		t.Errorf("it does not say how many:\n%s", text)
 	}
-	markdown := written(t, func(b *strings.Builder) error { return Markdown(b, r, Compared{From: "a", To: "b"}, Links{}) })
+	markdown := written(t, func(b *strings.Builder) error { return Markdown(b, r, ComparedStates{From: "a", To: "b"}, Links{}) })
 	if n := strings.Count(markdown, "\n"); n > 40 {
 		t.Errorf("%d lines:\n%s", n, markdown)
 	}
@@ -176,9 +176,9 @@ func TestOneLineForThousandTenants(t *testing.T) {
 func TestMarkdownLimit(t *testing.T) {
 	for _, n := range []int{1, 100, 300, 3000} {
 		r := many(n, 20)
-		text := written(t, func(b *strings.Builder) error { return Markdown(b, r, Compared{From: "a", To: "b"}, pullLinks) })
-		if length(text) > MarkdownLimit {
-			t.Errorf("%d entries: %d characters", n, length(text))
+		text := written(t, func(b *strings.Builder) error { return Markdown(b, r, ComparedStates{From: "a", To: "b"}, pullLinks) })
+		if characterCount(text) > MarkdownLimit {
+			t.Errorf("%d entries: %d characters", n, characterCount(text))
 		}
 		rows, details := strings.Count(text, "<br>[`"), strings.Count(text, "<details><summary>")-1
 		missing := wordBefore(text, " of less weight had no room in the table")

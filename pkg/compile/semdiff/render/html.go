@@ -23,10 +23,10 @@ var (
 	//go:embed page/page.js
 	pageScript string
 
-	pagePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '" + digest(pageStyle) + "'; script-src '" + digest(pageScript) + "'"
+	pagePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src '" + contentSecurityDigest(pageStyle) + "'; script-src '" + contentSecurityDigest(pageScript) + "'"
 )
 
-func digest(text string) string {
+func contentSecurityDigest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
@@ -45,39 +45,39 @@ const (
 
 // HTML writes a report as a page for reviewers: the verdict, changes with filters, who reaches whom before and after, quota before and
 // after, findings and waivers. Reachability is there if the report has what was proven (review.Options.Whole).
-func HTML(w io.Writer, r *semdiff.Report, compared Compared, links Links) error {
-	p := page{markup: markup{bufio.NewWriter(w)}, links: links, hidden: hidden(r), tenants: map[string]int{}}
-	matrices, quiet := matrices(r)
-	gauges, gaugesLeft := gauges(r)
+func HTML(w io.Writer, r *semdiff.Report, compared ComparedStates, links Links) error {
+	p := htmlPage{markup: markup{bufio.NewWriter(w)}, links: links, hidden: hiddenLines(r), tenants: map[string]int{}}
+	matrices, quiet := reachMatrices(r)
+	gauges, gaugesLeft := changedGauges(r)
 	reach, found := len(matrices)+len(quiet) > 0, len(r.Findings.New)+len(r.Findings.Fixed)+len(r.Findings.Waived)+len(r.Findings.Waivers)+len(r.Findings.Deciding) > 0
-	p.head(r, compared)
+	p.writeHead(r, compared)
 	p.raw("<nav aria-label=\"Parts of this page\"><ul>\n<li><a href=\"#changes\">Changes</a></li>\n")
-	p.part(reach, "reach", "Who reaches whom")
-	p.part(len(gauges) > 0, "quota", "Quota")
-	p.part(found, "findings", "Findings and waivers")
+	p.writePartLink(reach, "reach", "Who reaches whom")
+	p.writePartLink(len(gauges) > 0, "quota", "Quota")
+	p.writePartLink(found, "findings", "Findings and waivers")
 	p.raw("</ul></nav>\n</header>\n<main>\n")
-	p.changes(r)
+	p.writeChanges(r)
 	if reach {
-		p.reach(matrices, quiet)
+		p.writeReach(matrices, quiet)
 	}
 	if len(gauges) > 0 {
-		p.quota(gauges, gaugesLeft)
+		p.writeQuota(gauges, gaugesLeft)
 	}
 	if found {
-		p.findings(&r.Findings)
+		p.writeFindings(&r.Findings)
 	}
-	p.put("</main>\n<footer><p>%s</p></footer>\n<script>", totals(r))
+	p.put("</main>\n<footer><p>%s</p></footer>\n<script>", totalsLine(r))
 	p.raw(pageScript)
 	p.raw("</script>\n</body>\n</html>\n")
 	return p.Flush()
 }
 
-// page is a page that is written.
-type page struct {
+// htmlPage is a page that is written.
+type htmlPage struct {
 	markup
 	links Links
 	// hidden are the lines that must not be shown.
-	hidden map[spot]bool
+	hidden map[findingPlace]bool
 	// tenants have numbers, by which entries are filtered; filters is how many were written.
 	tenants map[string]int
 	filters int
@@ -85,21 +85,23 @@ type page struct {
 	named, yaml int
 }
 
-func hidden(r *semdiff.Report) map[spot]bool {
-	lines := map[spot]bool{}
+func hiddenLines(r *semdiff.Report) map[findingPlace]bool {
+	lines := map[findingPlace]bool{}
 	for _, list := range [][]*diag.Diagnostic{r.Findings.New, r.Findings.Fixed} {
 		for _, d := range list {
 			if d.Secret {
-				lines[lineSpot(d.Span)] = true
+				lines[findingPlaceOf(d.Span)] = true
 			}
 		}
 	}
 	return lines
 }
 
-func lineSpot(at source.Span) spot { return spot{at: at.Path() + ":" + decimal(at.Line)} }
+func findingPlaceOf(at source.Span) findingPlace {
+	return findingPlace{at: at.Path() + ":" + decimal(at.Line)}
+}
 
-func (p *page) head(r *semdiff.Report, compared Compared) {
+func (p *htmlPage) writeHead(r *semdiff.Report, compared ComparedStates) {
 	p.put(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -120,7 +122,7 @@ func (p *page) head(r *semdiff.Report, compared Compared) {
 <p class="compared">%s</p>
 <h1>What this changes</h1>
 `, escapeControl(compared.String()))
-	p.verdict(r)
+	p.writeVerdict(r)
 	p.raw(`<ul class="counts">`)
 	for _, s := range rule.Severities() {
 		if n := r.Totals.BySeverity[s]; n > 0 {
@@ -128,20 +130,20 @@ func (p *page) head(r *semdiff.Report, compared Compared) {
 			if n == 1 {
 				label = strings.TrimSuffix(label, "s")
 			}
-			p.put(`<li class="badge %s"><b>%s</b> %s</li>`, s.String(), number(n), label)
+			p.put(`<li class="badge %s"><b>%s</b> %s</li>`, s.String(), groupThousands(n), label)
 		}
 	}
 	if n := countAccepting(&r.Findings); n > 0 {
 		p.put(`<li class="badge warning">%s</li>`, plural(n, "waiver"))
 	}
 	if n := len(r.Findings.Deciding); n > 0 {
-		p.put(`<li class="badge warning"><b>%s</b> about reviews</li>`, number(n))
+		p.put(`<li class="badge warning"><b>%s</b> about reviews</li>`, groupThousands(n))
 	}
 	p.raw("</ul>\n")
 }
 
-// verdict writes what matters: that check refuses it, and the parts of the verdict, the most severe first.
-func (p *page) verdict(r *semdiff.Report) {
+// writeVerdict writes what matters: that check refuses it, and the parts of the verdict, the most severe first.
+func (p *htmlPage) writeVerdict(r *semdiff.Report) {
 	if n := r.Findings.Errors; n > 0 {
 		p.put(`<p class="refused" role="alert"><b>check refuses this</b> with <a href="#findings">%s</a></p>`+"\n", plural(n, "error"))
 	}
@@ -156,8 +158,8 @@ func (p *page) verdict(r *semdiff.Report) {
 	p.raw("</ul>\n")
 }
 
-// part leads to a part of the page, if it is there.
-func (p *page) part(there bool, id, called string) {
+// writePartLink writes a link to a part of the page, if it is there.
+func (p *htmlPage) writePartLink(there bool, id, called string) {
 	if there {
 		p.put("<li><a href=\"#%s\">%s</a></li>\n", id, called)
 	}
@@ -166,18 +168,18 @@ func (p *page) part(there bool, id, called string) {
 // labels are severities, many of them.
 var labels = map[rule.Severity]string{rule.Critical: "critical", rule.Warning: "warnings", rule.Notice: "notices", rule.Info: "for information"}
 
-// place writes where a line of a spec is.
-func (p *page) place(at source.Span, address string) {
+// writePlace writes where a line of a spec is.
+func (p *htmlPage) writePlace(at source.Span, address string) {
 	place := escapeControl(at.Path())
 	if at.Line > 0 {
 		place += ":" + decimal(at.Line)
 	}
-	p.link(lineLink(at, address), place)
+	p.putLink(lineLink(at, address), place)
 }
 
-// text is the line of a spec, "" where the span is about a whole file or must not be shown.
-func (p *page) text(at source.Span) string {
-	if at.IsZero() || at.Line < 1 || p.hidden[lineSpot(at)] {
+// lineText is the line of a spec, "" where the span is about a whole file or must not be shown.
+func (p *htmlPage) lineText(at source.Span) string {
+	if at.IsZero() || at.Line < 1 || p.hidden[findingPlaceOf(at)] {
 		return ""
 	}
 	line := at.File.Line(at.Line)
@@ -189,11 +191,11 @@ func (p *page) text(at source.Span) string {
 	return text
 }
 
-// below writes a line of a spec under what is about it, if there is one.
-func (p *page) below(at source.Span, address string) {
+// writeLineBelow writes a line of a spec under what is about it, if there is one.
+func (p *htmlPage) writeLineBelow(at source.Span, address string) {
 	if !at.IsZero() {
 		p.raw("<br>")
-		p.place(at, address)
-		p.put(" <code>%s</code>", strings.TrimLeft(p.text(at), " "))
+		p.writePlace(at, address)
+		p.put(" <code>%s</code>", strings.TrimLeft(p.lineText(at), " "))
 	}
 }

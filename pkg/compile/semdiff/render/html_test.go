@@ -190,7 +190,7 @@ func TestMatrix(t *testing.T) {
 	} {
 		e := partiesOf(test.before, test.after)
 		c := comparedReach{e, reachOf(e, test.before), reachOf(e, test.after)}
-		m := c.matrix("hpc")
+		m := c.newMatrix("hpc")
 		var got []string
 		for _, row := range m.Rows {
 			for i, cell := range row.Cells {
@@ -213,7 +213,7 @@ func TestMatrixCounts(t *testing.T) {
 	}
 	e := partiesOf(before, after)
 	c := comparedReach{e, reachOf(e, before), reachOf(e, after)}
-	m := c.matrix("hpc")
+	m := c.newMatrix("hpc")
 	want := []matrixCount{{"tenants that reach the internet", "0", "200", true}, {"tenants that reach private networks", "200", "200", false}}
 	if diff := cmp.Diff(want, m.Counts); diff != "" {
 		t.Error(diff)
@@ -235,7 +235,7 @@ func TestWaysLimit(t *testing.T) {
 	}
 	e := partiesOf(before, after)
 	c := comparedReach{e, reachOf(e, before), reachOf(e, after)}
-	m := c.matrix("hpc")
+	m := c.newMatrix("hpc")
 	if len(m.Opened)+len(m.Closed) != maxWays || m.More != "31 more ways differ, which are counted above." {
 		t.Errorf("%d opened, %d closed, %q", len(m.Opened), len(m.Closed), m.More)
 	}
@@ -257,7 +257,7 @@ func TestGauges(t *testing.T) {
 		{Holder: "tenant a", Flavor: "cpu", Resource: "rdma/ib", Before: rule.Amounts{Nominal: "4", Borrowing: "4"}, After: rule.Amounts{Nominal: "4", Borrowing: "4"}},
 	}}}}
 	var got []string
-	shown, left := gauges(r)
+	shown, left := changedGauges(r)
 	for _, g := range shown {
 		for _, b := range g.Bars {
 			got = append(got, fmt.Sprintf("%s: %s %s %d/%d %d/%d", g.What, b.Holder, b.Says, b.Before.Guaranteed, b.Before.Borrows, b.After.Guaranteed, b.After.Borrows))
@@ -306,7 +306,7 @@ func TestAddress(t *testing.T) {
 		"https://example.com/a?b=c:d": "https://example.com/a?b=c:d", "HTTP://example.com": "HTTP://example.com", "a/b.html": "a/b.html", "#x": "#x", "./a:b": "./a:b", "": "",
 		"javascript:alert(1)": "#", "\tjavascript:alert(1)": "#", "JavaScript:alert(1)": "#", "data:text/html,x": "#", "vbscript:x": "#",
 	} {
-		if got := address(link); got != want {
+		if got := safeAddress(link); got != want {
 			t.Errorf("address(%q) is %q, want %q", link, got, want)
 		}
 	}
@@ -361,7 +361,7 @@ func TestMachines(t *testing.T) {
 	quota := func(resource, before, after string) rule.Quota {
 		return rule.Quota{Holder: "tenant vision", Flavor: "gpu", Resource: resource, Before: rule.Amounts{Nominal: before}, After: rule.Amounts{Nominal: after}}
 	}
-	shown, _ := gauges(&semdiff.Report{Clusters: []semdiff.ClusterReport{{Name: "hpc", Quotas: []rule.Quota{
+	shown, _ := changedGauges(&semdiff.Report{Clusters: []semdiff.ClusterReport{{Name: "hpc", Quotas: []rule.Quota{
 		quota("nvidia.com/gpu", "16", "8"), quota("cpu", "404", "202"), quota("memory", "3616Gi", "1808Gi"), quota("rdma/ib", "16", "4"),
 	}}}})
 	var names []string

@@ -27,15 +27,15 @@ func (m markup) put(format string, arguments ...string) {
 // raw writes what is HTML already. A bufio.Writer keeps its error until it is flushed.
 func (m markup) raw(text string) { _, _ = m.WriteString(text) }
 
-// when writes a format where its argument is not empty.
-func (m markup) when(format, argument string) {
+// putIfSet writes a format where its argument is not empty.
+func (m markup) putIfSet(format, argument string) {
 	if argument != "" {
 		m.put(format, argument)
 	}
 }
 
-// breakable writes a long name that a narrow page breaks behind its slashes, not in a word.
-func (m markup) breakable(name string) {
+// putBreakable writes a long name that a narrow page breaks behind its slashes, not in a word.
+func (m markup) putBreakable(name string) {
 	for before, rest, found := strings.Cut(name, "/"); ; before, rest, found = strings.Cut(rest, "/") {
 		m.put("%s", before)
 		if !found {
@@ -45,24 +45,24 @@ func (m markup) breakable(name string) {
 	}
 }
 
-// list writes an element for each text.
-func (m markup) list(format string, texts []string) {
+// putEach writes an element for each text.
+func (m markup) putEach(format string, texts []string) {
 	for _, text := range texts {
 		m.put(format, text)
 	}
 }
 
-// link writes a text that leads to an address, if there is one.
-func (m markup) link(to, text string) {
+// putLink writes a text that leads to an address, if there is one.
+func (m markup) putLink(to, text string) {
 	if to == "" {
 		m.put("%s", text)
 		return
 	}
-	m.put(`<a href="%s">%s</a>`, address(to), text)
+	m.put(`<a href="%s">%s</a>`, safeAddress(to), text)
 }
 
-// address is a link that a browser may follow: no other kind than the two of the web, and relative ones.
-func address(link string) string {
+// safeAddress is a link that a browser may follow: no other kind than the two of the web, and relative ones.
+func safeAddress(link string) string {
 	scheme, _, found := strings.Cut(link, ":")
 	if !found || strings.ContainsAny(scheme, "/?#") || strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http") {
 		return link

@@ -12,7 +12,7 @@ import (
 )
 
 // The records are the JSON that docs/changes/review.schema.json describes.
-type record struct {
+type reportRecord struct {
 	Compared Sides           `json:"compared"`
 	Verdict  string          `json:"verdict"`
 	Worst    string          `json:"worst"`
@@ -115,20 +115,20 @@ type totalsRecord struct {
 }
 
 // JSON writes a report for programs.
-func JSON(w io.Writer, r *semdiff.Report, compared Compared) error {
+func JSON(w io.Writer, r *semdiff.Report, compared ComparedStates) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(recorder{}.report(r, compared))
+	return encoder.Encode(jsonRecorder{}.recordOfReport(r, compared))
 }
 
-// recorder measures the lines that places are in.
-type recorder struct{ places diag.Places }
+// jsonRecorder measures the lines that places are in.
+type jsonRecorder struct{ places diag.Places }
 
-func (c recorder) report(r *semdiff.Report, compared Compared) record {
-	result := record{
+func (c jsonRecorder) recordOfReport(r *semdiff.Report, compared ComparedStates) reportRecord {
+	result := reportRecord{
 		Compared: Sides(compared), Verdict: r.Verdict, Worst: r.Worst().String(), Entries: []entryRecord{}, Clusters: []clusterRecord{},
-		Findings: findingsRecord{Errors: r.Findings.Errors, New: records(r.Findings.New), Fixed: records(r.Findings.Fixed), Waived: c.waived(r.Findings.Waived), Waivers: c.waivers(r.Findings.Waivers), Deciding: r.Findings.Deciding},
+		Findings: findingsRecord{Errors: r.Findings.Errors, New: diagnosticRecords(r.Findings.New), Fixed: diagnosticRecords(r.Findings.Fixed), Waived: c.recordsOfWaived(r.Findings.Waived), Waivers: c.recordsOfWaivers(r.Findings.Waivers), Deciding: r.Findings.Deciding},
 		Totals: totalsRecord{
 			Units: r.Totals.Units, Objects: r.Totals.Objects, Added: r.Totals.Added, Removed: r.Totals.Removed, Changed: r.Totals.Changed,
 			Renamed: r.Totals.Renamed, Values: r.Totals.Values, BySeverity: map[string]int{},
@@ -138,7 +138,7 @@ func (c recorder) report(r *semdiff.Report, compared Compared) record {
 		result.Totals.BySeverity[s.String()] = r.Totals.BySeverity[s]
 	}
 	for i := range r.Entries {
-		result.Entries = append(result.Entries, c.entry(&r.Entries[i]))
+		result.Entries = append(result.Entries, c.recordOfEntry(&r.Entries[i]))
 	}
 	for _, own := range r.Clusters {
 		result.Clusters = append(result.Clusters, clusterRecord{own.Name, own.OnlyBefore, own.OnlyAfter, own.Objects, own.Changed})
@@ -146,17 +146,17 @@ func (c recorder) report(r *semdiff.Report, compared Compared) record {
 	return result
 }
 
-func (c recorder) entry(e *group.Entry) entryRecord {
+func (c jsonRecorder) recordOfEntry(e *group.Entry) entryRecord {
 	result := entryRecord{
 		Rule: e.Rule, Consequence: string(e.Consequence), Severity: e.Severity.String(), Jobs: e.Jobs.String(), Title: e.Title, Help: e.Help,
-		Before: c.place(e.Before), After: c.place(e.After), Count: e.Count, Values: e.Values, Blast: e.Affected, Samples: []effectRecord{},
-		Waived: c.waived(e.Waived), URL: rule.Page(e.Rule),
+		Before: c.placeOf(e.Before), After: c.placeOf(e.After), Count: e.Count, Values: e.Values, Blast: e.Affected, Samples: []effectRecord{},
+		Waived: c.recordsOfWaived(e.Waived), URL: rule.PageURL(e.Rule),
 	}
-	if jobsOf(e) != "" {
+	if whoseJobs(e) != "" {
 		result.JobsOf = e.JobsOf
 	}
 	for i := range e.Samples {
-		result.Samples = append(result.Samples, effect(&e.Samples[i]))
+		result.Samples = append(result.Samples, effectRecordOf(&e.Samples[i]))
 	}
 	return result
 }
@@ -164,7 +164,7 @@ func (c recorder) entry(e *group.Entry) entryRecord {
 // changesOf is how many changes of a sample are written.
 const changesOf = 20
 
-func effect(e *rule.Effect) effectRecord {
+func effectRecordOf(e *rule.Effect) effectRecord {
 	result := effectRecord{Subject: e.Subject, Detail: e.Detail}
 	for _, change := range e.Changes[:min(changesOf, len(e.Changes))] {
 		own := changeRecord{Object: change.Object().ID.String(), Path: change.Path.String()}
@@ -179,31 +179,31 @@ func effect(e *rule.Effect) effectRecord {
 	return result
 }
 
-func (c recorder) waived(list []group.Waived) []waivedRecord {
+func (c jsonRecorder) recordsOfWaived(list []group.Waived) []waivedRecord {
 	var result []waivedRecord
 	for _, w := range list {
-		result = append(result, waivedRecord{w.Code, w.Message, w.Reason, w.Until, c.place(w.At), w.New})
+		result = append(result, waivedRecord{w.Code, w.Message, w.Reason, w.Until, c.placeOf(w.At), w.New})
 	}
 	return result
 }
 
-func (c recorder) waivers(list []group.WaiverChange) []waiverRecord {
+func (c jsonRecorder) recordsOfWaivers(list []group.WaiverChange) []waiverRecord {
 	var result []waiverRecord
 	for i := range list {
 		w := &list[i]
-		own := waiverRecord{Change: string(w.How), Owner: w.Owner, Code: w.Code, About: w.About, Reason: w.Reason, Until: w.Until, After: c.place(w.At)}
+		own := waiverRecord{Change: string(w.How), Owner: w.Owner, Code: w.Code, About: w.About, Reason: w.Reason, Until: w.Until, After: c.placeOf(w.At)}
 		switch {
 		case w.How == group.WaiverRemoved:
 			own.Before, own.After = own.After, nil
 		case w.Before != nil:
-			own.UntilBefore, own.Before = w.Before.Until, c.place(w.Before.At)
+			own.UntilBefore, own.Before = w.Before.Until, c.placeOf(w.Before.At)
 		}
 		result = append(result, own)
 	}
 	return result
 }
 
-func (c recorder) place(at source.Span) *diag.Place {
+func (c jsonRecorder) placeOf(at source.Span) *diag.Place {
 	if at.IsZero() {
 		return nil
 	}
@@ -211,8 +211,8 @@ func (c recorder) place(at source.Span) *diag.Place {
 	return &place
 }
 
-func records(list []*diag.Diagnostic) []diag.Record {
+func diagnosticRecords(list []*diag.Diagnostic) []diag.Record {
 	all := &diag.List{}
-	all.Take(list)
+	all.AddCopies(list)
 	return all.Records()
 }

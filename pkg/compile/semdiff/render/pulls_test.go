@@ -21,7 +21,7 @@ import (
 // today is before the waivers of the pull requests end.
 const today = "2026-11-21"
 
-var pullCompared = Compared{From: "main", FromHash: "4f1c2a9be07d5c11", To: "pull request", ToHash: "9d07b3e1a2c4f588"}
+var pullCompared = ComparedStates{From: "main", FromHash: "4f1c2a9be07d5c11", To: "pull request", ToHash: "9d07b3e1a2c4f588"}
 
 var pullLinks = Links{
 	After:  "https://git.example.com/platform/mpi/blob/9d07b3e1/{path}#L{line}",

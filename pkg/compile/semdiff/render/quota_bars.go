@@ -11,26 +11,26 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
-// gauge is a resource of one profile on one cluster, with the bars of those who have it.
-type gauge struct {
+// quotaGauge is a resource of one profile on one cluster, with the bars of those who have it.
+type quotaGauge struct {
 	Cluster, What string
-	Bars          []bar
+	Bars          []quotaBar
 	More          string
 	// Along are the resources that change alike.
 	Along []string
 }
 
-// bar is how much a holder has, before and after. Numbers are parts of barWidth.
-type bar struct {
+// quotaBar is how much a holder has, before and after. Numbers are parts of barWidth.
+type quotaBar struct {
 	Holder        string
-	Before, After amount
+	Before, After barAmount
 	// Says is both in words; Differs that they are not the same.
 	Says    string
 	Differs bool
 }
 
-// amount is one state of a bar: what is guaranteed, and what may be borrowed on top.
-type amount struct {
+// barAmount is one state of a bar: what is guaranteed, and what may be borrowed on top.
+type barAmount struct {
 	Guaranteed, Borrows int
 }
 
@@ -41,23 +41,23 @@ const (
 	maxBars   = 40
 )
 
-// gauges are those resources of which a holder has more or less than before, accelerators first. left is how many have no room.
-func gauges(r *semdiff.Report) (shown []gauge, left int) {
-	var all []gauge
+// changedGauges are those resources of which a holder has more or less than before, accelerators first. left is how many have no room.
+func changedGauges(r *semdiff.Report) (shown []quotaGauge, left int) {
+	var all []quotaGauge
 	for i := range r.Clusters {
 		all = append(all, clusterGauges(&r.Clusters[i])...)
 	}
-	slices.SortStableFunc(all, func(a, b gauge) int { return cmp.Compare(weight(a.What), weight(b.What)) })
-	all = machines(all)
+	slices.SortStableFunc(all, func(a, b quotaGauge) int { return cmp.Compare(resourceWeight(a.What), resourceWeight(b.What)) })
+	all = joinMachineGauges(all)
 	return all[:min(maxGauges, len(all))], max(0, len(all)-maxGauges)
 }
 
-// machines joins the gauges of what comes with the same machines: where all of a profile changes alike, the first says it.
-func machines(all []gauge) []gauge {
-	var joined []gauge
+// joinMachineGauges joins the gauges of what comes with the same machines: where all of a profile changes alike, the first says it.
+func joinMachineGauges(all []quotaGauge) []quotaGauge {
+	var joined []quotaGauge
 	for _, g := range all {
 		name, profile, ofProfile := strings.Cut(g.What, " of profile ")
-		i := slices.IndexFunc(joined, func(first gauge) bool {
+		i := slices.IndexFunc(joined, func(first quotaGauge) bool {
 			return ofProfile && first.Cluster == g.Cluster && strings.HasSuffix(first.What, " of profile "+profile) && slices.EqualFunc(first.Bars, g.Bars, sameLength)
 		})
 		if i < 0 {
@@ -75,14 +75,14 @@ func machines(all []gauge) []gauge {
 }
 
 // sameLength reports whether two bars are as long as each other, but for rounding.
-func sameLength(a, b bar) bool {
+func sameLength(a, b quotaBar) bool {
 	near := func(x, y int) bool { return x-y <= 1 && y-x <= 1 }
-	same := func(x, y amount) bool { return near(x.Guaranteed, y.Guaranteed) && near(x.Borrows, y.Borrows) }
+	same := func(x, y barAmount) bool { return near(x.Guaranteed, y.Guaranteed) && near(x.Borrows, y.Borrows) }
 	return a.Holder == b.Holder && same(a.Before, b.Before) && same(a.After, b.After)
 }
 
-// weight puts accelerators before what comes with them.
-func weight(what string) int {
+// resourceWeight puts accelerators before what comes with them.
+func resourceWeight(what string) int {
 	for i, name := range []string{"cpu", "memory", "pods", "count/", "requests.", "limits."} {
 		if strings.HasPrefix(what, name) {
 			return i + 1
@@ -91,7 +91,7 @@ func weight(what string) int {
 	return 0
 }
 
-func clusterGauges(c *semdiff.ClusterReport) []gauge {
+func clusterGauges(c *semdiff.ClusterReport) []quotaGauge {
 	byKey := map[string][]*rule.Quota{}
 	var keys []string
 	for i := range c.Quotas {
@@ -106,15 +106,15 @@ func clusterGauges(c *semdiff.ClusterReport) []gauge {
 		byKey[key] = append(byKey[key], q)
 	}
 	slices.Sort(keys)
-	var all []gauge
+	var all []quotaGauge
 	for _, key := range keys {
 		list := byKey[key]
 		if !slices.ContainsFunc(list, func(q *rule.Quota) bool { return !sameAmounts(q.Before, q.After) }) {
 			continue
 		}
-		g := gauge{Cluster: escapeControl(c.Name), What: escapeControl(key), Bars: bars(list)}
+		g := quotaGauge{Cluster: escapeControl(c.Name), What: escapeControl(key), Bars: newBars(list)}
 		// Those that differ come first, and stay.
-		slices.SortStableFunc(g.Bars, func(a, b bar) int {
+		slices.SortStableFunc(g.Bars, func(a, b quotaBar) int {
 			switch {
 			case a.Differs == b.Differs:
 				return 0
@@ -124,23 +124,23 @@ func clusterGauges(c *semdiff.ClusterReport) []gauge {
 			return 1
 		})
 		if more := len(g.Bars) - maxBars; more > 0 {
-			g.Bars, g.More = g.Bars[:maxBars], "and "+number(more)+" more"
+			g.Bars, g.More = g.Bars[:maxBars], "and "+groupThousands(more)+" more"
 		}
 		all = append(all, g)
 	}
 	return all
 }
 
-func bars(list []*rule.Quota) []bar {
+func newBars(list []*rule.Quota) []quotaBar {
 	most := 0.0
 	for _, q := range list {
 		for _, a := range []rule.Amounts{q.Before, q.After} {
-			most = max(most, value(a.Nominal)+value(a.Borrowing))
+			most = max(most, amountValue(a.Nominal)+amountValue(a.Borrowing))
 		}
 	}
-	var all []bar
+	var all []quotaBar
 	for _, q := range list {
-		all = append(all, bar{
+		all = append(all, quotaBar{
 			Holder: escapeControl(strings.TrimPrefix(q.Holder, "tenant ")), Before: newAmount(q.Before, most), After: newAmount(q.After, most),
 			Says: amountText(q.Before, q.After), Differs: !sameAmounts(q.Before, q.After),
 		})
@@ -148,18 +148,18 @@ func bars(list []*rule.Quota) []bar {
 	return all
 }
 
-func newAmount(a rule.Amounts, most float64) amount {
+func newAmount(a rule.Amounts, most float64) barAmount {
 	if most == 0 {
-		return amount{}
+		return barAmount{}
 	}
-	return amount{int(value(a.Nominal) / most * barWidth), int(value(a.Borrowing) / most * barWidth)}
+	return barAmount{int(amountValue(a.Nominal) / most * barWidth), int(amountValue(a.Borrowing) / most * barWidth)}
 }
 
 // amountText is `64 → 48, may borrow 32`.
 func amountText(before, after rule.Amounts) string {
-	text := step(orText(before.Nominal, noQuota), orText(after.Nominal, noQuota))
+	text := stepText(orText(before.Nominal, noQuota), orText(after.Nominal, noQuota))
 	if before.Borrowing != "" || after.Borrowing != "" {
-		if borrows := step(borrowed(before), borrowed(after)); borrows != "0" {
+		if borrows := stepText(borrowedText(before), borrowedText(after)); borrows != "0" {
 			text += ", may borrow " + borrows
 		}
 	}
@@ -169,16 +169,16 @@ func amountText(before, after rule.Amounts) string {
 // noQuota is what a holder has who is not there, or a namespace without a bound.
 const noQuota = "no quota"
 
-// borrowed is how much a queue may borrow; one that says nothing borrows all that its cohort has
+// borrowedText is how much a queue may borrow; one that says nothing borrows all that its cohort has
 // (https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#borrowinglimit).
-func borrowed(a rule.Amounts) string {
+func borrowedText(a rule.Amounts) string {
 	if a.Nominal != "" {
 		return orText(a.Borrowing, "any")
 	}
 	return "0"
 }
 
-func step(before, after string) string {
+func stepText(before, after string) string {
 	if before == after {
 		return after
 	}
@@ -186,11 +186,11 @@ func step(before, after string) string {
 }
 
 func sameAmounts(a, b rule.Amounts) bool {
-	return value(a.Nominal) == value(b.Nominal) && value(a.Borrowing) == value(b.Borrowing)
+	return amountValue(a.Nominal) == amountValue(b.Nominal) && amountValue(a.Borrowing) == amountValue(b.Borrowing)
 }
 
-// value is the number of an amount, 0 for none.
-func value(text string) float64 {
+// amountValue is the number of an amount, 0 for none.
+func amountValue(text string) float64 {
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
 		return 0
@@ -198,19 +198,19 @@ func value(text string) float64 {
 	return max(0, q.AsApproximateFloat64())
 }
 
-// quota writes what holders have, before and after. Left is how many gauges have no room.
-func (p *page) quota(gauges []gauge, left int) {
+// writeQuota writes what holders have, before and after. Left is how many gauges have no room.
+func (p *htmlPage) writeQuota(gauges []quotaGauge, left int) {
 	p.raw("<section aria-labelledby=\"quota\">\n<h2 id=\"quota\">Quota</h2>\n")
 	p.raw(`<p class="legend"><svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="was" width="24" height="10"/></svg> before <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is" width="24" height="10"/></svg> after <svg class="swatch" viewBox="0 0 24 10" aria-hidden="true"><rect class="is borrows" width="24" height="10"/></svg> may be borrowed on top. Tenants that were compared; those that cannot differ are left out.</p>` + "\n<div class=\"gauges\">\n")
 	for i := range gauges {
 		g := &gauges[i]
 		p.raw("<section class=\"gauge\"><h3>")
-		p.breakable(g.What)
+		p.putBreakable(g.What)
 		p.put(" <span class=\"for\">cluster %s</span></h3>\n<ul>", g.Cluster)
 		for j := range g.Bars {
 			g.Bars[j].write(p.markup)
 		}
-		p.when("\n<li>%s</li>", g.More)
+		p.putIfSet("\n<li>%s</li>", g.More)
 		p.raw("</ul></section>\n")
 	}
 	p.raw("</div>\n")
@@ -220,7 +220,7 @@ func (p *page) quota(gauges []gauge, left int) {
 	p.raw("</section>\n")
 }
 
-func (b *bar) write(m markup) {
+func (b *quotaBar) write(m markup) {
 	m.raw("\n<li")
 	if b.Differs {
 		m.raw(` class="differs"`)
@@ -229,7 +229,7 @@ func (b *bar) write(m markup) {
 	m.raw("\n" + `<svg viewBox="0 0 400 20" preserveAspectRatio="none" aria-hidden="true"><rect class="room" width="400" height="20"/>`)
 	for _, half := range []struct {
 		class, y string
-		amount   amount
+		amount   barAmount
 	}{{"was", "1", b.Before}, {"is", "11", b.After}} {
 		guaranteed := decimal(half.amount.Guaranteed)
 		m.put("\n"+`<rect class="%s" y="%s" width="%s" height="8"/><rect class="%s borrows" x="%s" y="%s" width="%s" height="8"/>`,

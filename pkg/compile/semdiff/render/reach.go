@@ -26,16 +26,16 @@ var unrouted = []netip.Prefix{
 	netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("fc00::/7"),
 }
 
-// parties are who may speak with whom on a cluster: its tenants on both sides together, sorted, then the outside.
-type parties struct {
+// reachParties are who may speak with whom on a cluster: its tenants on both sides together, sorted, then the outside.
+type reachParties struct {
 	names []string
 	at    map[string]int
 	// tenants is how many of them are tenants.
 	tenants int
 }
 
-func partiesOf(before, after *semdiff.Proven) *parties {
-	e := &parties{at: map[string]int{}}
+func partiesOf(before, after *semdiff.Proven) *reachParties {
+	e := &reachParties{at: map[string]int{}}
 	for _, facts := range []*semdiff.Proven{before, after} {
 		if facts == nil {
 			continue
@@ -54,23 +54,23 @@ func partiesOf(before, after *semdiff.Proven) *parties {
 	return e
 }
 
-// reach is who may speak with whom in one state, and over which ports.
-type reach struct {
-	ends *parties
+// reachState is who may speak with whom in one state, and over which ports.
+type reachState struct {
+	ends *reachParties
 	// open has a bit for each end that an end reaches; half those where only one of two tenants allows it, which is not traffic.
-	open, half []set
+	open, half []bitSet
 	ports      map[[2]int][]string
 	// ranges are the addresses of pods and Services.
 	ranges []netip.Prefix
 }
 
-// set is a set of small numbers.
-type set []uint64
+// bitSet is a set of small numbers.
+type bitSet []uint64
 
-func (s set) add(i int)      { s[i/64] |= 1 << (i % 64) }
-func (s set) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+func (s bitSet) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s bitSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 
-func (s set) each(do func(int)) {
+func (s bitSet) each(do func(int)) {
 	for i, word := range s {
 		for word != 0 {
 			do(i*64 + bits.TrailingZeros64(word))
@@ -79,18 +79,18 @@ func (s set) each(do func(int)) {
 	}
 }
 
-func sets(n, size int) []set {
-	all := make([]set, n)
+func newBitSets(n, size int) []bitSet {
+	all := make([]bitSet, n)
 	for i := range all {
-		all[i] = make(set, (size+63)/64)
+		all[i] = make(bitSet, (size+63)/64)
 	}
 	return all
 }
 
 // reachOf joins what namespaces may do as what tenants may do. Traffic between two tenants needs a namespace of each: the one that may
 // send and the other that may receive.
-func reachOf(e *parties, facts *semdiff.Proven) *reach {
-	r := &reach{ends: e, open: sets(len(e.names), len(e.names)), half: sets(len(e.names), len(e.names)), ports: map[[2]int][]string{}}
+func reachOf(e *reachParties, facts *semdiff.Proven) *reachState {
+	r := &reachState{ends: e, open: newBitSets(len(e.names), len(e.names)), half: newBitSets(len(e.names), len(e.names)), ports: map[[2]int][]string{}}
 	if facts == nil {
 		return r
 	}
@@ -99,16 +99,16 @@ func reachOf(e *parties, facts *semdiff.Proven) *reach {
 			r.ranges = append(r.ranges, p)
 		}
 	}
-	spaces := spacesOf(&facts.Reach)
-	out, in := sets(len(spaces.all), len(spaces.all)), sets(len(spaces.all), len(spaces.all))
+	spaces := tenantNamespacesOf(&facts.Reach)
+	out, in := newBitSets(len(spaces.all), len(spaces.all)), newBitSets(len(spaces.all), len(spaces.all))
 	for i := range facts.Reach.Of {
 		own := &facts.Reach.Of[i]
 		tenant := e.at[own.Tenant]
 		for _, flow := range own.Egress {
-			r.noteFlow(flow, spaces, i, out[i], func(other string) { r.allow(tenant, e.at[other], flow) })
+			r.noteFlow(flow, spaces, i, out[i], func(other string) { r.noteFlowBetween(tenant, e.at[other], flow) })
 		}
 		for _, flow := range own.Ingress {
-			r.noteFlow(flow, spaces, i, in[i], func(other string) { r.allow(e.at[other], tenant, flow) })
+			r.noteFlow(flow, spaces, i, in[i], func(other string) { r.noteFlowBetween(e.at[other], tenant, flow) })
 		}
 	}
 	for i := range out {
@@ -129,15 +129,15 @@ func reachOf(e *parties, facts *semdiff.Proven) *reach {
 	return r
 }
 
-// spaces are the namespaces of tenants.
-type spaces struct {
+// tenantNamespaces are the namespaces of tenants.
+type tenantNamespaces struct {
 	all        []isolation.Reach
 	at         map[string]int
 	selections map[string][]string
 }
 
-func spacesOf(r *isolation.Reachability) *spaces {
-	s := &spaces{all: r.Of, at: map[string]int{}, selections: r.Selections}
+func tenantNamespacesOf(r *isolation.Reachability) *tenantNamespaces {
+	s := &tenantNamespaces{all: r.Of, at: map[string]int{}, selections: r.Selections}
 	for i := range r.Of {
 		s.at[r.Of[i].Namespace] = i
 	}
@@ -145,7 +145,7 @@ func spacesOf(r *isolation.Reachability) *spaces {
 }
 
 // noteFlow notes one flow of a namespace: other namespaces of tenants in a set, other ends by their names.
-func (r *reach) noteFlow(f isolation.Flow, all *spaces, own int, among set, end func(string)) {
+func (r *reachState) noteFlow(f isolation.Flow, all *tenantNamespaces, own int, among bitSet, end func(string)) {
 	switch {
 	case f.From.IsValid():
 		r.endsOfAddresses(f, end)
@@ -174,7 +174,7 @@ func (r *reach) noteFlow(f isolation.Flow, all *spaces, own int, among set, end 
 }
 
 // endsOfNamespaces tells the tenants of namespaces, whose flows are named as long as they are few.
-func (r *reach) endsOfNamespaces(names []string, all *spaces, end func(string)) {
+func (r *reachState) endsOfNamespaces(names []string, all *tenantNamespaces, end func(string)) {
 	for _, name := range names {
 		if i, known := all.at[name]; known {
 			end(all.all[i].Tenant)
@@ -183,34 +183,34 @@ func (r *reach) endsOfNamespaces(names []string, all *spaces, end func(string)) 
 }
 
 // endsOfAddresses tells the ends that a range of addresses is a part of.
-func (r *reach) endsOfAddresses(f isolation.Flow, end func(string)) {
-	public, own := f.Public(), overlaps(f, r.ranges)
+func (r *reachState) endsOfAddresses(f isolation.Flow, end func(string)) {
+	public, own := f.HasPublicAddress(), overlapsAny(f, r.ranges)
 	if public {
 		end(internet)
 	}
 	if own {
 		end(inside)
 	}
-	if !public && !own || overlaps(f, unrouted) && !within(f, r.ranges) {
+	if !public && !own || overlapsAny(f, unrouted) && !isWithinOne(f, r.ranges) {
 		end(private)
 	}
 }
 
-// overlaps reports whether a flow is about an address of some network.
-func overlaps(f isolation.Flow, networks []netip.Prefix) bool {
+// overlapsAny reports whether a flow is about an address of some network.
+func overlapsAny(f isolation.Flow, networks []netip.Prefix) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool {
 		first := p.Masked().Addr()
 		return p.Contains(f.From) || p.Contains(f.To) || first.Is4() == f.From.Is4() && f.From.Less(first) && first.Less(f.To)
 	})
 }
 
-// within reports whether a flow is about addresses of one network only.
-func within(f isolation.Flow, networks []netip.Prefix) bool {
+// isWithinOne reports whether a flow is about addresses of one network only.
+func isWithinOne(f isolation.Flow, networks []netip.Prefix) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(f.From) && p.Contains(f.To) })
 }
 
-// allow notes a flow between two ends. Between two tenants it is one side's part only, and opens nothing.
-func (r *reach) allow(from, to int, f isolation.Flow) {
+// noteFlowBetween notes a flow between two ends. Between two tenants it is one side's part only, and opens nothing.
+func (r *reachState) noteFlowBetween(from, to int, f isolation.Flow) {
 	if from >= r.ends.tenants || to >= r.ends.tenants {
 		r.open[from].add(to)
 	}

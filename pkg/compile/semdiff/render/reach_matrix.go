@@ -7,8 +7,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 )
 
-// matrix is who may speak with whom on one cluster, before and after.
-type matrix struct {
+// reachMatrix is who may speak with whom on one cluster, before and after.
+type reachMatrix struct {
 	Cluster string
 	// Columns are the ends; Rows have a cell for each.
 	Columns []string
@@ -22,16 +22,16 @@ type matrix struct {
 	Hidden string
 }
 
-// Same reports whether nothing differs.
-func (m *matrix) Same() bool { return len(m.Opened)+len(m.Closed)+len(m.Altered) == 0 }
+// IsSame reports whether nothing differs.
+func (m *reachMatrix) IsSame() bool { return len(m.Opened)+len(m.Closed)+len(m.Altered) == 0 }
 
 type matrixRow struct {
 	Name  string
-	Cells []cell
+	Cells []matrixCell
 }
 
-// cell is one way from an end to another.
-type cell struct {
+// matrixCell is one way from an end to another.
+type matrixCell struct {
 	// Class is for the colours, Mark the sign that says the same without them, Says the words.
 	Class, Mark, Says string
 }
@@ -53,12 +53,12 @@ const (
 
 // comparedReach is the two states of one cluster.
 type comparedReach struct {
-	*parties
-	was, is *reach
+	*reachParties
+	was, is *reachState
 }
 
-// matrices are those of the clusters on which something differs, and the names of the others about which something was proven.
-func matrices(r *semdiff.Report) (all []matrix, quiet []string) {
+// reachMatrices are those of the clusters on which something differs, and the names of the others about which something was proven.
+func reachMatrices(r *semdiff.Report) (all []reachMatrix, quiet []string) {
 	for i := range r.Clusters {
 		own := &r.Clusters[i]
 		if own.Before == nil && own.After == nil {
@@ -66,7 +66,7 @@ func matrices(r *semdiff.Report) (all []matrix, quiet []string) {
 		}
 		e := partiesOf(own.Before, own.After)
 		c := comparedReach{e, reachOf(e, own.Before), reachOf(e, own.After)}
-		if m := c.matrix(own.Name); m.Same() {
+		if m := c.newMatrix(own.Name); m.IsSame() {
 			quiet = append(quiet, own.Name)
 		} else {
 			all = append(all, m)
@@ -75,8 +75,8 @@ func matrices(r *semdiff.Report) (all []matrix, quiet []string) {
 	return all, quiet
 }
 
-func (c *comparedReach) matrix(cluster string) matrix {
-	m := matrix{Cluster: cluster}
+func (c *comparedReach) newMatrix(cluster string) reachMatrix {
+	m := reachMatrix{Cluster: cluster}
 	shown := c.shownEnds(&m)
 	// Ends outside that no tenant has to do with are left out.
 	rows := slices.DeleteFunc(slices.Clone(shown), func(i int) bool { return i >= c.tenants && !c.sends(i) })
@@ -87,29 +87,29 @@ func (c *comparedReach) matrix(cluster string) matrix {
 	for _, from := range rows {
 		row := matrixRow{Name: c.names[from]}
 		for _, to := range columns {
-			row.Cells = append(row.Cells, c.cell(from, to))
+			row.Cells = append(row.Cells, c.newCell(from, to))
 		}
 		m.Rows = append(m.Rows, row)
 	}
-	c.ways(&m)
-	c.count(&m)
+	c.describeWays(&m)
+	c.countWays(&m)
 	return m
 }
 
 func (c *comparedReach) sends(i int) bool {
 	found := false
-	for _, r := range []*reach{c.was, c.is} {
+	for _, r := range []*reachState{c.was, c.is} {
 		r.open[i].each(func(int) { found = true })
 	}
 	return found
 }
 
 func (c *comparedReach) receives(i int) bool {
-	return slices.ContainsFunc(c.was.open, func(s set) bool { return s.has(i) }) || slices.ContainsFunc(c.is.open, func(s set) bool { return s.has(i) })
+	return slices.ContainsFunc(c.was.open, func(s bitSet) bool { return s.has(i) }) || slices.ContainsFunc(c.is.open, func(s bitSet) bool { return s.has(i) })
 }
 
-// differs says what becomes of the way from one end to another: opened, closed, altered, or the same.
-func (c *comparedReach) differs(from, to int) string {
+// changeOfWay says what becomes of the way from one end to another: opened, closed, altered, or the same.
+func (c *comparedReach) changeOfWay(from, to int) string {
 	was, is := c.was.open[from].has(to), c.is.open[from].has(to)
 	k := [2]int{from, to}
 	switch {
@@ -128,48 +128,48 @@ func sameFlows(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-func (c *comparedReach) cell(from, to int) cell {
+func (c *comparedReach) newCell(from, to int) matrixCell {
 	way := c.names[from] + " to " + c.names[to] + ": "
 	k := [2]int{from, to}
-	switch c.differs(from, to) {
+	switch c.changeOfWay(from, to) {
 	case "opened":
-		return cell{"opened", "+", way + "opened, " + flows(c.is.ports[k])}
+		return matrixCell{"opened", "+", way + "opened, " + flowsText(c.is.ports[k])}
 	case "closed":
-		return cell{"closed", "−", way + "closed, was " + flows(c.was.ports[k])}
+		return matrixCell{"closed", "−", way + "closed, was " + flowsText(c.was.ports[k])}
 	case "altered":
-		return cell{"altered", "±", way + "was " + flows(c.was.ports[k]) + "; now " + flows(c.is.ports[k])}
+		return matrixCell{"altered", "±", way + "was " + flowsText(c.was.ports[k]) + "; now " + flowsText(c.is.ports[k])}
 	}
 	switch {
 	case from == to && from < c.tenants:
-		return cell{"own", "·", way + "its own pods"}
+		return matrixCell{"own", "·", way + "its own pods"}
 	case c.is.open[from].has(to):
-		return cell{"open", "●", way + "open, " + flows(c.is.ports[k])}
+		return matrixCell{"open", "●", way + "open, " + flowsText(c.is.ports[k])}
 	case c.is.half[from].has(to):
-		return cell{"half", "◐", way + "allowed by one side only, so that there is no traffic"}
+		return matrixCell{"half", "◐", way + "allowed by one side only, so that there is no traffic"}
 	}
-	return cell{"none", "", way + "nothing"}
+	return matrixCell{"none", "", way + "nothing"}
 }
 
-// flows names a few flows.
-func flows(list []string) string {
+// flowsText names a few flows.
+func flowsText(list []string) string {
 	const most = 6
 	if len(list) == 0 {
 		return "some ports"
 	}
 	text := strings.Join(list[:min(most, len(list))], "; ")
 	if more := len(list) - most; more > 0 {
-		text += " and " + number(more) + " more"
+		text += " and " + groupThousands(more) + " more"
 	}
 	return escapeControl(text)
 }
 
 // shownEnds are the ends that have a row: tenants of which something differs, then those that speak with other tenants or with the internet,
 // as many as there is room for; and the outside.
-func (c *comparedReach) shownEnds(m *matrix) []int {
+func (c *comparedReach) shownEnds(m *reachMatrix) []int {
 	var differing, speaking, quiet []int
 	for i := range c.tenants {
 		switch {
-		case c.anyDiffers(i):
+		case c.hasChangedWay(i):
 			differing = append(differing, i)
 		case c.reachesOthers(i):
 			speaking = append(speaking, i)
@@ -182,7 +182,7 @@ func (c *comparedReach) shownEnds(m *matrix) []int {
 	if room := fewEnds - len(list); room > 0 {
 		list = append(list, quiet[:min(room, len(quiet))]...)
 	}
-	m.Hidden = without(c.tenants-len(list), len(differing)-maxEnds)
+	m.Hidden = hiddenTenantsNote(c.tenants-len(list), len(differing)-maxEnds)
 	slices.Sort(list)
 	for i := range outside {
 		list = append(list, c.tenants+i)
@@ -190,20 +190,20 @@ func (c *comparedReach) shownEnds(m *matrix) []int {
 	return list
 }
 
-// without says how many tenants have no row, and how many of them differ.
-func without(hidden, differ int) string {
+// hiddenTenantsNote says how many tenants have no row, and how many of them differ.
+func hiddenTenantsNote(hidden, differ int) string {
 	switch {
 	case hidden == 0:
 		return ""
 	case differ > 0:
-		return "Without a row: " + plural(hidden, "more tenant") + "; " + number(differ) + " of them differ, too."
+		return "Without a row: " + plural(hidden, "more tenant") + "; " + groupThousands(differ) + " of them differ, too."
 	}
 	return "Without a row: " + plural(hidden, "more tenant") + ", for which nothing differs."
 }
 
-func (c *comparedReach) anyDiffers(i int) bool {
+func (c *comparedReach) hasChangedWay(i int) bool {
 	for other := range c.names {
-		if c.differs(i, other) != "" || c.differs(other, i) != "" {
+		if c.changeOfWay(i, other) != "" || c.changeOfWay(other, i) != "" {
 			return true
 		}
 	}
@@ -220,14 +220,14 @@ func (c *comparedReach) reachesOthers(i int) bool {
 	return found || c.is.open[c.at[internet]].has(i)
 }
 
-// ways says the differences in words; those of many tenants that are the same are one.
-func (c *comparedReach) ways(m *matrix) {
+// describeWays says the differences in words; those of many tenants that are the same are one.
+func (c *comparedReach) describeWays(m *reachMatrix) {
 	type way struct{ kind, end, says string }
 	var order []way
 	tenants := map[way][]string{}
 	for from := range c.names {
 		for to := range c.names {
-			kind := c.differs(from, to)
+			kind := c.changeOfWay(from, to)
 			if kind == "" {
 				continue
 			}
@@ -245,7 +245,7 @@ func (c *comparedReach) ways(m *matrix) {
 	for _, w := range order[:min(maxWays, len(order))] {
 		who := tenants[w][0]
 		if len(tenants[w]) > 1 {
-			who = counted("tenant", tenants[w])
+			who = countedNames("tenant", tenants[w])
 		}
 		text := who + " " + w.end + ": " + w.says
 		if strings.HasSuffix(w.end, "→") {
@@ -261,7 +261,7 @@ func (c *comparedReach) ways(m *matrix) {
 		}
 	}
 	if left := len(order) - maxWays; left > 0 {
-		m.More = number(left) + " more ways differ, which are counted above."
+		m.More = groupThousands(left) + " more ways differ, which are counted above."
 	}
 }
 
@@ -269,16 +269,16 @@ func (c *comparedReach) ways(m *matrix) {
 func (c *comparedReach) changeBetween(kind string, k [2]int) string {
 	switch kind {
 	case "opened":
-		return flows(c.is.ports[k])
+		return flowsText(c.is.ports[k])
 	case "closed":
-		return flows(c.was.ports[k])
+		return flowsText(c.was.ports[k])
 	}
-	return flows(c.is.ports[k]) + ", before " + flows(c.was.ports[k])
+	return flowsText(c.is.ports[k]) + ", before " + flowsText(c.was.ports[k])
 }
 
-// count counts ways by what is at their ends.
-func (c *comparedReach) count(m *matrix) {
-	ways := func(r *reach, from, to func(int) bool) int {
+// countWays counts ways by what is at their ends.
+func (c *comparedReach) countWays(m *reachMatrix) {
+	ways := func(r *reachState, from, to func(int) bool) int {
 		n := 0
 		for i := range c.names {
 			if from(i) {
@@ -306,13 +306,13 @@ func (c *comparedReach) count(m *matrix) {
 	} {
 		was, is := ways(c.was, row.from, row.to), ways(c.is, row.from, row.to)
 		if was+is > 0 {
-			m.Counts = append(m.Counts, matrixCount{row.what, number(was), number(is), was != is})
+			m.Counts = append(m.Counts, matrixCount{row.what, groupThousands(was), groupThousands(is), was != is})
 		}
 	}
 }
 
-// reach writes who reaches whom on the clusters where it differs.
-func (p *page) reach(matrices []matrix, quiet []string) {
+// writeReach writes who reaches whom on the clusters where it differs.
+func (p *htmlPage) writeReach(matrices []reachMatrix, quiet []string) {
 	p.raw("<section aria-labelledby=\"reach\">\n<h2 id=\"reach\">Who reaches whom</h2>\n")
 	if len(matrices) > 0 {
 		p.raw(`<p class="legend"><span class="cell opened">+</span> opened <span class="cell closed">−</span> closed <span class="cell altered">±</span> other ports or addresses <span class="cell open">●</span> open, as before <span class="cell half">◐</span> allowed by one side only: no traffic</p>` + "\n")
@@ -321,12 +321,12 @@ func (p *page) reach(matrices []matrix, quiet []string) {
 		matrices[i].write(p.markup)
 	}
 	if len(quiet) > 0 {
-		p.put("<p>%s</p>\n", "The same ways are open as before on "+counted("cluster", quiet)+".")
+		p.put("<p>%s</p>\n", "The same ways are open as before on "+countedNames("cluster", quiet)+".")
 	}
 	p.raw("</section>\n")
 }
 
-func (x *matrix) write(m markup) {
+func (x *reachMatrix) write(m markup) {
 	m.put("<section class=\"cluster\">\n<h3>Cluster %s</h3>\n", x.Cluster)
 	if len(x.Counts) > 0 {
 		m.raw(`<table class="sums"><caption>How many</caption><thead><tr><th scope="col">ways</th><th scope="col">before</th><th scope="col">after</th></tr></thead><tbody>`)
@@ -346,21 +346,21 @@ func (x *matrix) write(m markup) {
 	}{{"Opened", x.Opened}, {"Closed", x.Closed}, {"Other ports or addresses", x.Altered}} {
 		if len(part.ways) > 0 {
 			m.put(`<h4>%s</h4><ul class="ways">`, part.heading)
-			m.list("<li>%s</li>", part.ways)
+			m.putEach("<li>%s</li>", part.ways)
 			m.raw("</ul>\n")
 		}
 	}
-	m.when("<p>%s</p>\n", x.More)
+	m.putIfSet("<p>%s</p>\n", x.More)
 	m.raw("</div>\n")
-	x.table(m)
-	m.when("<p>%s</p>\n", x.Hidden)
+	x.writeTable(m)
+	m.putIfSet("<p>%s</p>\n", x.Hidden)
 	m.raw("</section>\n")
 }
 
-func (x *matrix) table(m markup) {
+func (x *reachMatrix) writeTable(m markup) {
 	m.put("<div class=\"scroll\" role=\"region\" aria-label=\"Matrix of cluster %s\" tabindex=\"0\">\n", x.Cluster)
 	m.raw("<table class=\"matrix\"><caption>From the row to the column</caption>\n<thead><tr><td></td>")
-	m.list(`<th scope="col"><span>%s</span></th>`, x.Columns)
+	m.putEach(`<th scope="col"><span>%s</span></th>`, x.Columns)
 	m.raw("</tr></thead>\n<tbody>")
 	for _, row := range x.Rows {
 		m.put(`<tr><th scope="row">%s</th>`, row.Name)

@@ -26,16 +26,16 @@ func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
 	b := sarifRun{locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
 	results := []sarif.Result{}
 	for i := range r.Entries {
-		results = append(results, b.result(&r.Entries[i]))
+		results = append(results, b.entryResult(&r.Entries[i]))
 	}
 	for i := range r.Findings.Waivers {
-		results = append(results, b.waiver(&r.Findings.Waivers[i]))
+		results = append(results, b.waiverResult(&r.Findings.Waivers[i]))
 	}
 	return sarif.Encode(w, options.Version, b.used, results)
 }
 
-// waiver is a waiver that differs: a warning where it accepts more, a note where it accepts less.
-func (b *sarifRun) waiver(w *group.WaiverChange) sarif.Result {
+// waiverResult is a waiver that differs: a warning where it accepts more, a note where it accepts less.
+func (b *sarifRun) waiverResult(w *group.WaiverChange) sarif.Result {
 	const name = "waivers"
 	index, known := b.rules[name]
 	if !known {
@@ -53,11 +53,11 @@ func (b *sarifRun) waiver(w *group.WaiverChange) sarif.Result {
 	}
 	key := w.Owner + "\x00" + w.Code + "\x00" + w.About + "\x00" + string(w.How)
 	r := sarif.Result{
-		RuleID: name, RuleIndex: index, Level: level, Message: sarif.Text{Text: plain(waiverText(w) + "\n" + escapeControl(w.Reason))},
-		Fingerprints: map[string]string{"lockstepEntry/v1": b.numbered(name, key)},
+		RuleID: name, RuleIndex: index, Level: level, Message: sarif.Text{Text: withoutBrackets(waiverText(w) + "\n" + escapeControl(w.Reason))},
+		Fingerprints: map[string]string{"lockstepEntry/v1": b.countedFingerprint(name, key)},
 	}
 	if !w.At.IsZero() {
-		r.Locations = []sarif.Location{{PhysicalLocation: sarif.At(b.places.PlaceOf(w.At), b.locate)}}
+		r.Locations = []sarif.Location{{PhysicalLocation: sarif.PhysicalAt(b.places.PlaceOf(w.At), b.locate)}}
 	}
 	return r
 }
@@ -74,9 +74,9 @@ type sarifRun struct {
 	seen map[string]int
 }
 
-func (b *sarifRun) result(e *group.Entry) sarif.Result {
+func (b *sarifRun) entryResult(e *group.Entry) sarif.Result {
 	r := sarif.Result{
-		RuleID: "change/" + e.Rule, RuleIndex: b.rule(e.Rule), Level: levels[e.Severity], Message: sarif.Text{Text: explained(e)},
+		RuleID: "change/" + e.Rule, RuleIndex: b.ruleIndex(e.Rule), Level: levels[e.Severity], Message: sarif.Text{Text: entryText(e)},
 		Fingerprints: map[string]string{"lockstepEntry/v1": b.fingerprint(e)},
 	}
 	main, other := e.After, e.Before
@@ -84,10 +84,10 @@ func (b *sarifRun) result(e *group.Entry) sarif.Result {
 		main, other = e.Before, source.Span{}
 	}
 	if !main.IsZero() {
-		r.Locations = []sarif.Location{{PhysicalLocation: sarif.At(b.places.PlaceOf(main), b.locate)}}
+		r.Locations = []sarif.Location{{PhysicalLocation: sarif.PhysicalAt(b.places.PlaceOf(main), b.locate)}}
 	}
-	if !other.IsZero() && !same(main, other) {
-		r.RelatedLocations = []sarif.Location{{ID: 1, PhysicalLocation: sarif.At(b.places.PlaceOf(other), b.locate), Message: &sarif.Text{Text: "before"}}}
+	if !other.IsZero() && !samePlace(main, other) {
+		r.RelatedLocations = []sarif.Location{{ID: 1, PhysicalLocation: sarif.PhysicalAt(b.places.PlaceOf(other), b.locate), Message: &sarif.Text{Text: "before"}}}
 		r.Message.Text += "\n[before](1)"
 	}
 	for _, waived := range e.Waived {
@@ -109,19 +109,19 @@ func (b *sarifRun) fingerprint(e *group.Entry) string {
 	case at.Line > 0:
 		parts = append(parts, strings.TrimSpace(at.File.Line(at.Line)))
 	}
-	return b.numbered(parts...)
+	return b.countedFingerprint(parts...)
 }
 
-// numbered is a fingerprint of some texts; those that have the same ones are counted.
-func (b *sarifRun) numbered(parts ...string) string {
+// countedFingerprint is a fingerprint of some texts; those that have the same ones are counted.
+func (b *sarifRun) countedFingerprint(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	text := hex.EncodeToString(sum[:12])
 	b.seen[text]++
-	return text + ":" + number(b.seen[text])
+	return text + ":" + groupThousands(b.seen[text])
 }
 
-// rule returns the index of a rule.
-func (b *sarifRun) rule(name string) int {
+// ruleIndex returns the index of a rule.
+func (b *sarifRun) ruleIndex(name string) int {
 	index, known := b.rules[name]
 	if known {
 		return index
@@ -135,33 +135,35 @@ func (b *sarifRun) rule(name string) int {
 		}
 	}
 	b.used = append(b.used, sarif.Rule{
-		ID: "change/" + name, HelpURI: rule.Page(name), Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc},
+		ID: "change/" + name, HelpURI: rule.PageURL(name), Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc},
 		Help: sarif.Multiformat{Text: doc, Markdown: doc}, Configuration: sarif.Configuration{Level: "warning"},
 	})
 	return index
 }
 
-// explained is an entry as a text of a few lines, for formats that have no structure of their own.
-func explained(e *group.Entry) string {
+// entryText is an entry as a text of a few lines, for formats that have no structure of their own.
+func entryText(e *group.Entry) string {
 	lines := []string{escapeControl(e.Title) + " [" + string(e.Consequence) + "]"}
 	if who := affectedText(&e.Affected); who != "" {
 		lines = append(lines, "for "+escapeControl(who))
 	}
 	lines = append(lines, e.Consequence.Meaning())
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
-		lines = append(lines, "Running jobs"+jobsOf(e)+" "+jobs+".")
+		lines = append(lines, "Running jobs"+whoseJobs(e)+" "+jobs+".")
 	}
-	for _, line := range samples(e) {
+	for _, line := range sampleLines(e) {
 		lines = append(lines, "- "+line)
 	}
 	if more := e.Count - len(e.Samples); more > 0 {
-		lines = append(lines, "- and "+number(more)+" more")
+		lines = append(lines, "- and "+groupThousands(more)+" more")
 	}
 	if e.Help != "" {
 		lines = append(lines, "help: "+escapeControl(e.Help))
 	}
-	return plain(strings.Join(lines, "\n"))
+	return withoutBrackets(strings.Join(lines, "\n"))
 }
 
-// plain is a text without brackets, which are links to locations.
-func plain(text string) string { return strings.NewReplacer("[", "(", "]", ")").Replace(text) }
+// withoutBrackets is a text without brackets, which are links to locations.
+func withoutBrackets(text string) string {
+	return strings.NewReplacer("[", "(", "]", ")").Replace(text)
+}

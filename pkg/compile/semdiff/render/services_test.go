@@ -21,7 +21,7 @@ func locate(path string) string { return (&url.URL{Path: "platform/" + path}).St
 
 // all are the renderers.
 func all(r *semdiff.Report) map[string]func(io.Writer) error {
-	compared := Compared{From: "a", To: "b"}
+	compared := ComparedStates{From: "a", To: "b"}
 	return map[string]func(io.Writer) error{
 		"text":     func(w io.Writer) error { return Text(w, r, compared, diag.Palette{}) },
 		"markdown": func(w io.Writer) error { return Markdown(w, r, compared, pullLinks) },

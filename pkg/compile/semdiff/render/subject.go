@@ -9,8 +9,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
-// samples are the effects that an entry keeps, a line each. Those that differ in nothing but their cluster are one line.
-func samples(e *group.Entry) []string {
+// sampleLines are the effects that an entry keeps, a line each. Those that differ in nothing but their cluster are one line.
+func sampleLines(e *group.Entry) []string {
 	type line struct {
 		who, detail string
 		clusters    []string
@@ -18,7 +18,7 @@ func samples(e *group.Entry) []string {
 	var lines []line
 	for i := range e.Samples {
 		s := &e.Samples[i].Subject
-		who, detail := subject(s), e.Samples[i].Detail
+		who, detail := subjectText(s), e.Samples[i].Detail
 		if detail == s.Object {
 			// An object that comes or goes as a whole has nothing to tell but itself.
 			detail = ""
@@ -46,10 +46,10 @@ func samples(e *group.Entry) []string {
 	return texts
 }
 
-// subject is whom one effect happens to, in words and without the cluster: `network policy lockstep-egress of vision`. The full identity
+// subjectText is whom one effect happens to, in words and without the cluster: `network policy lockstep-egress of vision`. The full identity
 // is in JSON.
-func subject(s *rule.Subject) string {
-	kind, space, name := identity(s.Object)
+func subjectText(s *rule.Subject) string {
+	kind, space, name := splitIdentity(s.Object)
 	space = orText(space, s.Namespace)
 	var what string
 	switch {
@@ -81,8 +81,8 @@ func orText(text, otherwise string) string {
 	return text
 }
 
-// identity takes an object apart, `NetworkPolicy.networking.k8s.io vision/egress`, with its kind in words.
-func identity(object string) (kind, namespace, name string) {
+// splitIdentity takes an object apart, `NetworkPolicy.networking.k8s.io vision/egress`, with its kind in words.
+func splitIdentity(object string) (kind, namespace, name string) {
 	kind, name, _ = strings.Cut(object, " ")
 	kind, _, _ = strings.Cut(kind, ".")
 	if namespace, name, _ = strings.Cut(name, "/"); name == "" {

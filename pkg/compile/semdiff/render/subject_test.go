@@ -57,7 +57,7 @@ func TestSamples(t *testing.T) {
 		},
 		"nobody": {"a cluster alone", []rule.Effect{effect(rule.Subject{Cluster: "hpc"}, "x")}, []string{"on hpc: x"}},
 	} {
-		if diff := cmp.Diff(test.want, samples(&group.Entry{Samples: test.effects})); diff != "" {
+		if diff := cmp.Diff(test.want, sampleLines(&group.Entry{Samples: test.effects})); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", name, test.reason, diff)
 		}
 	}
@@ -77,7 +77,7 @@ func TestWords(t *testing.T) {
 func TestSeverities(t *testing.T) {
 	r := &semdiff.Report{}
 	r.Totals.BySeverity[rule.Critical], r.Totals.BySeverity[rule.Warning], r.Totals.BySeverity[rule.Notice], r.Totals.BySeverity[rule.Info] = 1, 3, 1, 1200
-	if got := severities(r); got != "1 critical, 3 warnings, 1 notice, 1,200 for information" {
+	if got := severityCounts(r); got != "1 critical, 3 warnings, 1 notice, 1,200 for information" {
 		t.Error(got)
 	}
 }

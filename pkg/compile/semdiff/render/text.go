@@ -19,14 +19,14 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Compared names the two sides, as they were asked for, and the commits behind them; a folder has no commit.
-type Compared struct {
+// ComparedStates names the two sides, as they were asked for, and the commits behind them; a folder has no commit.
+type ComparedStates struct {
 	From, FromHash string
 	To, ToHash     string
 }
 
-// side is how a side is shown: `main (1a2b3c4d5e6f)`.
-func side(name, hash string) string {
+// sideText is how a side is shown: `main (1a2b3c4d5e6f)`.
+func sideText(name, hash string) string {
 	if hash == "" || strings.HasPrefix(hash, name) {
 		return name
 	}
@@ -34,31 +34,33 @@ func side(name, hash string) string {
 }
 
 // String says which sides are compared.
-func (c Compared) String() string { return side(c.From, c.FromHash) + " → " + side(c.To, c.ToHash) }
+func (c ComparedStates) String() string {
+	return sideText(c.From, c.FromHash) + " → " + sideText(c.To, c.ToHash)
+}
 
 // width is how long a line of the terminal becomes.
 const width = 120
 
 // Text writes a report for people in a terminal: the verdict, then an entry each.
-func Text(w io.Writer, r *semdiff.Report, compared Compared, p diag.Palette) error {
+func Text(w io.Writer, r *semdiff.Report, compared ComparedStates, p diag.Palette) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n", escapeControl(compared.String()), wrapped(escapeControl(r.Verdict), "", width))
-	t := text{&b, p}
+	fmt.Fprintf(&b, "%s\n\n%s\n", escapeControl(compared.String()), wrapText(escapeControl(r.Verdict), "", width))
+	t := textWriter{&b, p}
 	for i := range r.Entries {
-		t.entry(&r.Entries[i])
+		t.writeEntry(&r.Entries[i])
 	}
-	t.findings(&r.Findings)
-	fmt.Fprintf(&b, "\n%s\n", totals(r))
+	t.writeFindings(&r.Findings)
+	fmt.Fprintf(&b, "\n%s\n", totalsLine(r))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-type text struct {
+type textWriter struct {
 	*strings.Builder
 	palette diag.Palette
 }
 
-func (t *text) colour(s rule.Severity) string {
+func (t *textWriter) colour(s rule.Severity) string {
 	switch s {
 	case rule.Critical:
 		return t.palette.Error
@@ -68,47 +70,47 @@ func (t *text) colour(s rule.Severity) string {
 	return t.palette.Help
 }
 
-func (t *text) entry(e *group.Entry) {
-	fmt.Fprintf(t, "\n%s%s%s %s [%s]\n", t.colour(e.Severity), e.Severity, t.reset(), escapeControl(e.Title), e.Consequence)
+func (t *textWriter) writeEntry(e *group.Entry) {
+	fmt.Fprintf(t, "\n%s%s%s %s [%s]\n", t.colour(e.Severity), e.Severity, t.resetColour(), escapeControl(e.Title), e.Consequence)
 	if who := affectedText(&e.Affected); who != "" {
 		fmt.Fprintf(t, "  for %s\n", escapeControl(who))
 	}
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
-		fmt.Fprintf(t, "  running jobs%s: %s\n", jobsOf(e), jobs)
+		fmt.Fprintf(t, "  running jobs%s: %s\n", whoseJobs(e), jobs)
 	}
-	for _, place := range places(e) {
-		fmt.Fprintf(t, "  %s%s%s\n", t.palette.Place, escapeControl(place), t.reset())
+	for _, place := range placeLines(e) {
+		fmt.Fprintf(t, "  %s%s%s\n", t.palette.Place, escapeControl(place), t.resetColour())
 	}
-	for _, line := range samples(e) {
-		fmt.Fprintf(t, "  - %s\n", wrapped(line, "    ", width))
+	for _, line := range sampleLines(e) {
+		fmt.Fprintf(t, "  - %s\n", wrapText(line, "    ", width))
 	}
 	if more := e.Count - len(e.Samples); more > 0 {
-		fmt.Fprintf(t, "  - and %s more\n", number(more))
+		fmt.Fprintf(t, "  - and %s more\n", groupThousands(more))
 	}
 	for _, waived := range e.Waived {
 		fmt.Fprintf(t, "  waived until %s: %s (%s)\n", escapeControl(waived.Until), escapeControl(waived.Reason), waived.Code)
 	}
 	if e.Help != "" {
-		fmt.Fprintf(t, "  %shelp%s: %s\n", t.palette.Help, t.reset(), wrapped(escapeControl(e.Help), "        ", width))
+		fmt.Fprintf(t, "  %shelp%s: %s\n", t.palette.Help, t.resetColour(), wrapText(escapeControl(e.Help), "        ", width))
 	}
 }
 
-// reset ends a colour, where there are any.
-func (t *text) reset() string { return t.palette.Reset }
+// resetColour ends a colour, where there are any.
+func (t *textWriter) resetColour() string { return t.palette.Reset }
 
 // toldSeverities is how many findings of each kind are written; the others are counted.
 const toldSeverities = 10
 
-func (t *text) findings(f *group.Findings) {
+func (t *textWriter) writeFindings(f *group.Findings) {
 	for _, part := range []struct {
 		heading string
-		all     []finding
+		all     []groupedFinding
 	}{{"New findings of the compiler", findingsOf(f.New)}, {"Findings that are gone", findingsOf(f.Fixed)}} {
 		if len(part.all) > 0 {
 			fmt.Fprintf(t, "\n%s:\n", part.heading)
 		}
 		for _, found := range part.all[:min(toldSeverities, len(part.all))] {
-			fmt.Fprintf(t, "  %s[%s] %s%s\n    %s%s%s\n", found.severity, found.code, escapeControl(found.message), moreLikeIt(found.more), t.palette.Place, escapeControl(found.at.String()), t.reset())
+			fmt.Fprintf(t, "  %s[%s] %s%s\n    %s%s%s\n", found.severity, found.code, escapeControl(found.message), moreLikeIt(found.more), t.palette.Place, escapeControl(found.at.String()), t.resetColour())
 		}
 		if left := len(part.all) - toldSeverities; left > 0 {
 			fmt.Fprintf(t, "  and %s in other places: the format json has them all\n", plural(left, "finding"))
@@ -117,45 +119,45 @@ func (t *text) findings(f *group.Findings) {
 	if f.Unproven && len(f.New)+len(f.Fixed) > 0 {
 		fmt.Fprint(t, "  These are without what only proofs find: check tells that, and so do the formats markdown and html.\n")
 	}
-	t.waivers(waivers(f.Waived))
-	t.waiverChanges(f.Waivers)
-	t.deciding(f.Deciding)
+	t.writeWaivers(joinWaivers(f.Waived))
+	t.writeWaiverChanges(f.Waivers)
+	t.writeDecidingFiles(f.Deciding)
 }
 
-func (t *text) deciding(files []group.DecidingFile) {
+func (t *textWriter) writeDecidingFiles(files []group.DecidingFile) {
 	if len(files) > 0 {
 		fmt.Fprint(t, "\nFiles that decide about reviews:\n")
 	}
 	for _, file := range files[:min(toldSeverities, len(files))] {
-		fmt.Fprintf(t, "  %swarning%s %s\n", t.palette.Warning, t.reset(), decidingText(file))
+		fmt.Fprintf(t, "  %swarning%s %s\n", t.palette.Warning, t.resetColour(), decidingText(file))
 	}
 	if left := len(files) - toldSeverities; left > 0 {
 		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "file"))
 	}
 }
 
-func (t *text) waiverChanges(all []group.WaiverChange) {
+func (t *textWriter) writeWaiverChanges(all []group.WaiverChange) {
 	if len(all) > 0 {
 		fmt.Fprint(t, "\nWaivers that change:\n")
 	}
 	for i := range all[:min(toldSeverities, len(all))] {
 		w := &all[i]
-		fmt.Fprintf(t, "  %s%s\n    %s\n    %s%s%s\n", t.amber(w), waiverText(w), escapeControl(w.Reason), t.palette.Place, escapeControl(w.At.String()), t.reset())
+		fmt.Fprintf(t, "  %s%s\n    %s\n    %s%s%s\n", t.warningMark(w), waiverText(w), escapeControl(w.Reason), t.palette.Place, escapeControl(w.At.String()), t.resetColour())
 	}
 	if left := len(all) - toldSeverities; left > 0 {
 		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "waiver"))
 	}
 }
 
-// amber marks a waiver that accepts more than before.
-func (t *text) amber(w *group.WaiverChange) string {
+// warningMark marks a waiver that accepts more than before.
+func (t *textWriter) warningMark(w *group.WaiverChange) string {
 	if !w.Accepts() {
 		return ""
 	}
-	return t.palette.Warning + "warning" + t.reset() + " "
+	return t.palette.Warning + "warning" + t.resetColour() + " "
 }
 
-func (t *text) waivers(all []waiver) {
+func (t *textWriter) writeWaivers(all []joinedWaiver) {
 	if len(all) > 0 {
 		fmt.Fprint(t, "\nAccepted by waivers:\n")
 	}
@@ -175,27 +177,27 @@ func newMark(isNew bool) string {
 	return ""
 }
 
-// places are the lines that are responsible, the one afterwards first.
-func places(e *group.Entry) []string {
+// placeLines are the lines that are responsible, the one afterwards first.
+func placeLines(e *group.Entry) []string {
 	switch {
 	case e.Before.IsZero() && e.After.IsZero():
 		return nil
 	case e.After.IsZero():
 		return []string{e.Before.String() + " (before)"}
-	case e.Before.IsZero() || same(e.Before, e.After):
+	case e.Before.IsZero() || samePlace(e.Before, e.After):
 		return []string{e.After.String()}
 	}
 	return []string{e.After.String(), e.Before.String() + " (before)"}
 }
 
-func same(a, b source.Span) bool { return a.String() == b.String() }
+func samePlace(a, b source.Span) bool { return a.String() == b.String() }
 
-// jobsOf says whose running jobs are meant, where they are not those of the tenants of the entry.
-func jobsOf(e *group.Entry) string {
+// whoseJobs says whose running jobs are meant, where they are not those of the tenants of the entry.
+func whoseJobs(e *group.Entry) string {
 	if e.AllJobs || len(e.JobsOf) == 0 || slices.Equal(e.JobsOf, e.Affected.Tenants) {
 		return ""
 	}
-	return " of " + escapeControl(strings.TrimPrefix(counted("tenant", e.JobsOf), "tenant "))
+	return " of " + escapeControl(strings.TrimPrefix(countedNames("tenant", e.JobsOf), "tenant "))
 }
 
 // jobsMeaning says what running jobs notice, "" for nothing.

@@ -25,12 +25,12 @@ func affectedText(b *group.AffectedNames) string {
 		names []string
 	}{{"tenant", b.Tenants}, {"runtime", b.Runtimes}, {"namespace", spaces}} {
 		if len(part.names) > 0 {
-			parts = append(parts, counted(part.noun, part.names))
+			parts = append(parts, countedNames(part.noun, part.names))
 		}
 	}
 	who, where := strings.Join(parts, ", "), ""
 	if len(b.Clusters) > 0 {
-		where = counted("cluster", b.Clusters)
+		where = countedNames("cluster", b.Clusters)
 	}
 	if who != "" && where != "" {
 		who += " on "
@@ -38,14 +38,14 @@ func affectedText(b *group.AffectedNames) string {
 	return who + where
 }
 
-func counted(noun string, names []string) string {
+func countedNames(noun string, names []string) string {
 	switch {
 	case len(names) == 1:
 		return noun + " " + names[0]
 	case len(names) <= named:
 		return fmt.Sprintf("%d %ss (%s)", len(names), noun, strings.Join(names, ", "))
 	}
-	return fmt.Sprintf("%s %ss (%s, …)", number(len(names)), noun, strings.Join(names[:3], ", "))
+	return fmt.Sprintf("%s %ss (%s, …)", groupThousands(len(names)), noun, strings.Join(names[:3], ", "))
 }
 
 // joinAnd joins words: `a, b and c`.
@@ -56,16 +56,16 @@ func joinAnd(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// severities counts entries: `1 critical change, 2 warnings`, "" where there are none.
-func severities(r *semdiff.Report) string {
+// severityCounts counts entries: `1 critical change, 2 warnings`, "" where there are none.
+func severityCounts(r *semdiff.Report) string {
 	var parts []string
 	for _, s := range rule.Severities() {
 		switch n := r.Totals.BySeverity[s]; {
 		case n == 0:
 		case s == rule.Critical:
-			parts = append(parts, number(n)+" critical")
+			parts = append(parts, groupThousands(n)+" critical")
 		case s == rule.Info:
-			parts = append(parts, number(n)+" for information")
+			parts = append(parts, groupThousands(n)+" for information")
 		default:
 			parts = append(parts, plural(n, s.String()))
 		}
@@ -79,7 +79,7 @@ func headline(r *semdiff.Report) string {
 	if n := r.Findings.Errors; n > 0 {
 		parts = append(parts, "refused with "+plural(n, "error"))
 	}
-	if counts := severities(r); counts != "" {
+	if counts := severityCounts(r); counts != "" {
 		parts = append(parts, counts)
 	}
 	if n := countAccepting(&r.Findings); n > 0 {
@@ -124,8 +124,8 @@ func escapeControl(text string) string {
 // longest is how many characters of one text are shown.
 const longest = 1000
 
-// number writes thousands apart: 12,345.
-func number(n int) string {
+// groupThousands writes thousands apart: 12,345.
+func groupThousands(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -137,11 +137,11 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return number(n) + " " + noun + "s"
+	return groupThousands(n) + " " + noun + "s"
 }
 
-// totals is the last line: what was compared, and how much of it is different.
-func totals(r *semdiff.Report) string {
+// totalsLine is the last line: what was compared, and how much of it is different.
+func totalsLine(r *semdiff.Report) string {
 	t := &r.Totals
 	var counts []string
 	for _, part := range []struct {
@@ -149,7 +149,7 @@ func totals(r *semdiff.Report) string {
 		word string
 	}{{t.Added, "added"}, {t.Removed, "removed"}, {t.Renamed, "renamed"}, {t.Changed, "changed"}} {
 		if part.n > 0 {
-			counts = append(counts, number(part.n)+" "+part.word)
+			counts = append(counts, groupThousands(part.n)+" "+part.word)
 		}
 	}
 	if len(counts) == 0 {
@@ -158,8 +158,8 @@ func totals(r *semdiff.Report) string {
 	return fmt.Sprintf("%s; of %s that may differ: %s", plural(len(r.Entries), "change"), plural(t.Objects, "object"), joinAnd(counts))
 }
 
-// wrapped breaks a text into lines of at most so many characters; all but the first are indented. Words are never broken.
-func wrapped(text, indent string, most int) string {
+// wrapText breaks a text into lines of at most so many characters; all but the first are indented. Words are never broken.
+func wrapText(text, indent string, most int) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(text) {

@@ -24,7 +24,7 @@ var accessRule = &Rule{
 		"elsewhere.",
 	Says: []Consequence{NewJobsOnly, WidensAccess, NarrowsAccess, NoEffect},
 	claims: func(c *match.Change) bool {
-		if comesAlong(c) {
+		if comesWithOwner(c) {
 			return false
 		}
 		if c.Object().ID.Group == rbacGroup {
@@ -35,7 +35,7 @@ var accessRule = &Rule{
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		effects := c.newTokens()
 		if fresh := c.newRoles(); len(changes)+len(c.bindings)+len(fresh) > 0 {
-			effects = append(effects, c.rights(changes, fresh)...)
+			effects = append(effects, c.rightsEffects(changes, fresh)...)
 		}
 		return effects
 	},
@@ -51,7 +51,7 @@ func (c *Cluster) newTokens() []Effect {
 		}
 		account := change.After.ID.Namespace + "/" + change.New.Scalar("metadata", "annotations", "kubernetes.io/service-account.name")
 		severity := Critical
-		if c.owner(change.After.ID.Namespace) != "" {
+		if c.ownerOfNamespace(change.After.ID.Namespace) != "" {
 			severity = Warning
 		}
 		effects = append(effects, c.effect([]*match.Change{change}, WidensAccess, severity, "a Secret holds a token of the service account "+account+" that does not expire").withDetail(objectName(change.After.ID)).
@@ -74,38 +74,38 @@ func (c *Cluster) newRoles() []*match.Change {
 // aggregation begins labels that add the rules of a ClusterRole to those of another one.
 const aggregation = "rbac.authorization.k8s.io/aggregate-to-"
 
-// rights compares what everybody may do.
-func (c *Cluster) rights(changes, fresh []*match.Change) []Effect {
+// rightsEffects compares what everybody may do.
+func (c *Cluster) rightsEffects(changes, fresh []*match.Change) []Effect {
 	was, is := c.was.holdings(), c.is.holdings()
 	culprits := newBindingChanges(slices.Concat(changes, c.bindings, fresh))
 	var effects []Effect
-	strangers := c.outsideSubjects(holders(was, is))
+	strangers := c.outsideSubjects(sortedHolders(was, is))
 	add := func(h holder, e Effect) {
 		if !c.goesWithOwner(h, &e) {
 			effects = append(effects, e.withAspect(strangers[h.Subject]))
 		}
 	}
-	for _, h := range holders(was, is) {
-		before, after := effective(was, h), effective(is, h)
-		causes := culprits.of(was[h], is[h])
-		if len(causes) == 0 || c.readsAnyway(h, causes) {
+	for _, h := range sortedHolders(was, is) {
+		before, after := effectiveRights(was, h), effectiveRights(is, h)
+		causes := culprits.changesOf(was[h], is[h])
+		if len(causes) == 0 || c.readsCatalogAnyway(h, causes) {
 			continue
 		}
-		if gained := beyondEverywhere(access.Beyond(after, before), was, is, h); len(gained) > 0 {
-			add(h, c.right(h, gained, causes, WidensAccess))
+		if gained := beyondEverywhere(access.RightsBeyond(after, before), was, is, h); len(gained) > 0 {
+			add(h, c.rightsEffect(h, gained, causes, WidensAccess))
 		}
-		if lost := beyondEverywhere(access.Beyond(before, after), is, was, h); len(lost) > 0 {
-			add(h, c.right(h, lost, causes, NarrowsAccess))
+		if lost := beyondEverywhere(access.RightsBeyond(before, after), is, was, h); len(lost) > 0 {
+			add(h, c.rightsEffect(h, lost, causes, NarrowsAccess))
 		}
 	}
-	effects = append(effects, c.accounts(changes)...)
+	effects = append(effects, c.accountEffects(changes)...)
 	return append(effects, c.rightsOfNobody(changes, effects)...)
 }
 
 // goesWithOwner reports whether rights come or go with a tenant, or a namespace, which tells of them. People of another tenant are told by name.
 func (c *Cluster) goesWithOwner(h holder, e *Effect) bool {
 	who := c.outsideSubjectIn(h)
-	if e.Severity >= Critical || who.description != "" && !who.common && c.owner(h.namespace) != "" && e.Consequence == WidensAccess {
+	if e.Severity >= Critical || who.description != "" && !who.common && c.ownerOfNamespace(h.namespace) != "" && e.Consequence == WidensAccess {
 		return false
 	}
 	return !slices.ContainsFunc(e.Changes, func(change *match.Change) bool { return !change.Disposal.WithTenant })
@@ -118,7 +118,7 @@ func beyondEverywhere(gained []access.Right, was, is map[holder]*access.Holding,
 	if h.namespace == "" || is[everywhere] == nil {
 		return gained
 	}
-	return access.Beyond(gained, access.Beyond(is[everywhere].Rights, effective(was, everywhere)))
+	return access.RightsBeyond(gained, access.RightsBeyond(is[everywhere].Rights, effectiveRights(was, everywhere)))
 }
 
 // bindingChanges find the changes behind a difference: those of bindings by namespace and name, of roles by namespace and name.
@@ -141,7 +141,7 @@ func newBindingChanges(changes []*match.Change) *bindingChanges {
 			c.bindings[key] = append(c.bindings[key], change)
 		case "Role", "ClusterRole":
 			c.roles[key] = append(c.roles[key], change)
-			if aggregates(change) {
+			if isAggregated(change) {
 				c.aggregated = append(c.aggregated, change)
 			}
 		}
@@ -149,8 +149,8 @@ func newBindingChanges(changes []*match.Change) *bindingChanges {
 	return c
 }
 
-// aggregates reports whether the rules of a role are, or were, a part of another one.
-func aggregates(c *match.Change) bool {
+// isAggregated reports whether the rules of a role are, or were, a part of another one.
+func isAggregated(c *match.Change) bool {
 	for _, o := range []*object.Object{c.Before, c.After} {
 		if o == nil {
 			continue
@@ -167,8 +167,8 @@ func aggregates(c *match.Change) bool {
 	return false
 }
 
-// of returns the changes of the roles and bindings that a subject has or had, the bindings first.
-func (c *bindingChanges) of(held ...*access.Holding) []*match.Change {
+// changesOf returns the changes of the roles and bindings that a subject has or had, the bindings first.
+func (c *bindingChanges) changesOf(held ...*access.Holding) []*match.Change {
 	var found []*match.Change
 	add := func(changes []*match.Change) {
 		for _, change := range changes {
@@ -197,24 +197,24 @@ func (c *bindingChanges) of(held ...*access.Holding) []*match.Change {
 	return found
 }
 
-// right says that a subject gained or lost rights.
-func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change, consequence Consequence) Effect {
+// rightsEffect says that a subject gained or lost rights.
+func (c *Cluster) rightsEffect(h holder, rights []access.Right, causes []*match.Change, consequence Consequence) Effect {
 	who := c.outsideSubjectIn(h)
 	verb, severity, jobs := "gain", max(c.severityOfRights(h, rights), who.severityOfRights(c, h, rights)), JobsUntouched
 	if consequence == NarrowsAccess {
 		verb, severity = "lose", Warning
 	}
 	what := "the right to " + rightsText(rights)
-	title := c.called(h) + " " + verb + "s " + what + h.everywhere()
+	title := c.holderText(h) + " " + verb + "s " + what + h.everywhereText()
 	role := c.roleChange(h, consequence)
 	switch {
 	case role != "" && verb == "gain":
-		title = c.called(h) + " becomes " + role + " of a tenant, with " + what
+		title = c.holderText(h) + " becomes " + role + " of a tenant, with " + what
 	case role != "":
-		title = c.called(h) + " is no longer " + role + " of a tenant, with " + what
+		title = c.holderText(h) + " is no longer " + role + " of a tenant, with " + what
 	}
 	switch {
-	case c.applies(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && ofCatalog(causes), role == "viewer" && verb == "gain" && who.description == "" && strings.HasPrefix(h.Name, c.owner(h.namespace)+"-"):
+	case c.isApplier(h) && consequence == NarrowsAccess, h.Kind == "Group" && !who.everybody && isOfCatalog(causes), role == "viewer" && verb == "gain" && who.description == "" && strings.HasPrefix(h.Name, c.ownerOfNamespace(h.namespace)+"-"):
 		severity = Notice
 	case !c.jobsDependOn(h):
 	case consequence == NarrowsAccess:
@@ -222,12 +222,12 @@ func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change,
 	default:
 		jobs = JobsIncluded
 	}
-	e := c.effect(causesFirst(causes, consequence == WidensAccess), consequence, severity, title).withDetail(h.String() + " " + where(h) + ": " + allRights(rights)).withJobs(jobs)
-	if before, after := h.spans(e.Changes); !before.IsZero() || !after.IsZero() {
+	e := c.effect(causesFirst(causes, consequence == WidensAccess), consequence, severity, title).withDetail(h.String() + " " + holderPlaceText(h) + ": " + allRightsText(rights)).withJobs(jobs)
+	if before, after := h.bindingSpans(e.Changes); !before.IsZero() || !after.IsZero() {
 		e.Before, e.After = before, after
 	}
-	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.owner(h.namespace)
-	if _, _, moved := c.handedOver(h.namespace); !moved {
+	e.Subject.Namespace, e.Subject.Tenant = h.namespace, c.ownerOfNamespace(h.namespace)
+	if _, _, moved := c.namespaceHandover(h.namespace); !moved {
 		// People come and go with their namespace, which the verdict names.
 		e.Clause = c.accessClause(&e, h, verb, role, what)
 	}
@@ -238,20 +238,20 @@ func (c *Cluster) right(h holder, rights []access.Right, causes []*match.Change,
 func (c *Cluster) accessClause(e *Effect, h holder, verb, role, what string) Clause {
 	switch {
 	case e.Subject.Tenant == "":
-		return Clause{Of: c.called(h), Verb: verb, Rest: what + h.everywhere()}
+		return Clause{Of: c.holderText(h), Verb: verb, Rest: what + h.everywhereText()}
 	case role != "" && verb == "gain":
-		return Clause{Verb: "make", Rest: c.called(h) + " its " + role + ", with " + what}
+		return Clause{Verb: "make", Rest: c.holderText(h) + " its " + role + ", with " + what}
 	case role != "":
-		return Clause{Verb: "take", Rest: "from " + c.called(h) + " the role of its " + role}
+		return Clause{Verb: "take", Rest: "from " + c.holderText(h) + " the role of its " + role}
 	case verb == "lose":
-		return Clause{Verb: "take", Rest: "from " + c.called(h) + " " + what + h.everywhere()}
+		return Clause{Verb: "take", Rest: "from " + c.holderText(h) + " " + what + h.everywhereText()}
 	}
-	return Clause{Verb: "give", Rest: c.called(h) + " " + what + h.everywhere()}
+	return Clause{Verb: "give", Rest: c.holderText(h) + " " + what + h.everywhereText()}
 }
 
-// called is a holder in a sentence. Accounts of tenants, and those that apply their objects, have names that differ from tenant to
+// holderText is a holder in a sentence. Accounts of tenants, and those that apply their objects, have names that differ from tenant to
 // tenant, and say little.
-func (c *Cluster) called(h holder) string {
+func (c *Cluster) holderText(h holder) string {
 	who := c.outsideSubjectIn(h)
 	switch {
 	case who.description != "":
@@ -260,14 +260,14 @@ func (c *Cluster) called(h holder) string {
 		return "the group " + h.Name
 	case h.Kind == "User":
 		return "the user " + h.Name
-	case c.owner(h.Namespace) == "" && !c.applies(h):
+	case c.ownerOfNamespace(h.Namespace) == "" && !c.isApplier(h):
 		return "the service account " + h.Namespace + "/" + h.Name
 	}
 	return "a service account"
 }
 
-// everywhere ends a sentence about rights that hold in all namespaces.
-func (h holder) everywhere() string {
+// everywhereText ends a sentence about rights that hold in all namespaces.
+func (h holder) everywhereText() string {
 	if h.namespace == "" {
 		return ", everywhere"
 	}
@@ -277,17 +277,17 @@ func (h holder) everywhere() string {
 // causesFirst puts those causes first that give where something is gained, and those that take where it is lost.
 func causesFirst(causes []*match.Change, gained bool) []*match.Change {
 	ordered := slices.Clone(causes)
-	slices.SortStableFunc(ordered, func(a, b *match.Change) int { return cmp.Compare(blame(a, gained), blame(b, gained)) })
+	slices.SortStableFunc(ordered, func(a, b *match.Change) int { return cmp.Compare(causeOrder(a, gained), causeOrder(b, gained)) })
 	return ordered
 }
 
-// spans are the places at which specs name a subject in the bindings that changed: what a binding no longer says, and what it says now.
-func (h holder) spans(causes []*match.Change) (before, after source.Span) {
+// bindingSpans are the places at which specs name a subject in the bindings that changed: what a binding no longer says, and what it says now.
+func (h holder) bindingSpans(causes []*match.Change) (before, after source.Span) {
 	for _, c := range causes {
 		if !strings.HasSuffix(c.Kind(), "Binding") || !c.Whole() && c.Path[0] != "subjects" {
 			continue
 		}
-		was, is := h.in(c.Before), h.in(c.After)
+		was, is := h.spanIn(c.Before), h.spanIn(c.After)
 		switch {
 		case was.IsZero() == is.IsZero(): // it is about another subject
 		case before.IsZero() && is.IsZero():
@@ -299,8 +299,8 @@ func (h holder) spans(causes []*match.Change) (before, after source.Span) {
 	return before, after
 }
 
-// in is the place from which a binding has the subject's name, nowhere if it does not have it, or has it from no spec.
-func (h holder) in(binding *object.Object) source.Span {
+// spanIn is the place from which a binding has the subject's name, nowhere if it does not have it, or has it from no spec.
+func (h holder) spanIn(binding *object.Object) source.Span {
 	if binding == nil {
 		return source.Span{}
 	}
@@ -312,7 +312,7 @@ func (h holder) in(binding *object.Object) source.Span {
 	return source.Span{}
 }
 
-func blame(c *match.Change, gained bool) int {
+func causeOrder(c *match.Change, gained bool) int {
 	if gained && c.New != nil || !gained && c.Old != nil {
 		return 0
 	}
@@ -321,20 +321,20 @@ func blame(c *match.Change, gained bool) int {
 
 // jobsDependOn reports whether jobs depend on what a subject may do: pods of a tenant, and the controller.
 func (c *Cluster) jobsDependOn(h holder) bool {
-	return h.Kind == "ServiceAccount" && (c.owner(h.Namespace) != "" || h.Name == mpi.ControllerName)
+	return h.Kind == "ServiceAccount" && (c.ownerOfNamespace(h.Namespace) != "" || h.Name == mpi.ControllerName)
 }
 
-// applies reports whether a subject is an account with whose rights the GitOps engine applies what is compiled.
-func (c *Cluster) applies(h holder) bool {
+// isApplier reports whether a subject is an account with whose rights the GitOps engine applies what is compiled.
+func (c *Cluster) isApplier(h holder) bool {
 	account := h.Namespace + "/" + h.Name
-	isIts := func(s stage) bool { return s.account == account }
+	isIts := func(s engineStage) bool { return s.account == account }
 	return h.Kind == "ServiceAccount" && h.namespace != "" && (slices.ContainsFunc(c.is.engine, isIts) || slices.ContainsFunc(c.was.engine, isIts))
 }
 
 // severityOfRights says how severe it is that a subject gains rights.
 func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
-	severe := slices.ContainsFunc(rights, func(r access.Right) bool { return r.Severe() != "" })
-	applier := c.applies(h)
+	severe := slices.ContainsFunc(rights, func(r access.Right) bool { return r.SevereReason() != "" })
+	applier := c.isApplier(h)
 	switch {
 	case severe && (applier || c.isJobController(h) && h.namespace != "" && !slices.ContainsFunc(rights, hasEveryVerb)):
 		// What the controller may have the compiler proves.
@@ -351,23 +351,23 @@ func (c *Cluster) severityOfRights(h holder, rights []access.Right) Severity {
 
 // isJobController reports whether a subject is the account of mpi-controller. It needs some severe rights in the namespaces in which jobs run.
 func (c *Cluster) isJobController(h holder) bool {
-	return h.Name == mpi.ControllerName && h.Kind == "ServiceAccount" && c.owner(h.Namespace) == ""
+	return h.Name == mpi.ControllerName && h.Kind == "ServiceAccount" && c.ownerOfNamespace(h.Namespace) == ""
 }
 
 // hasEveryVerb reports whether a severe right has every verb: more than a program needs that knows what it does.
 func hasEveryVerb(r access.Right) bool {
-	return r.Verb == "*" && r.Resource != access.Unknown && r.Severe() != ""
+	return r.Verb == "*" && r.Resource != access.Unknown && r.SevereReason() != ""
 }
 
-func where(h holder) string {
+func holderPlaceText(h holder) string {
 	if h.namespace == "" {
 		return "everywhere"
 	}
 	return "in " + h.namespace
 }
 
-// accounts tells what changes about service accounts.
-func (c *Cluster) accounts(changes []*match.Change) []Effect {
+// accountEffects tells what changes about service accounts.
+func (c *Cluster) accountEffects(changes []*match.Change) []Effect {
 	var effects []Effect
 	for _, change := range changes {
 		if change.Kind() != "ServiceAccount" || change.Object().ID.Group == rbacGroup {
@@ -377,7 +377,7 @@ func (c *Cluster) accounts(changes []*match.Change) []Effect {
 		e := c.effect(part, NarrowsAccess, Notice, "pods of a service account no longer get its token, or other secrets").withClause("use", "a service account in another way")
 		if change.Path[0] == "imagePullSecrets" || change.Path[0] == "secrets" {
 			e = c.effect(part, NewJobsOnly, Notice, "pods of a service account pull images with other secrets").withClause("pull", "images with other secrets")
-			if had, has := len(pullSecrets(change.Before)), len(pullSecrets(change.After)); has < had {
+			if had, has := len(pullSecretsOf(change.Before)), len(pullSecretsOf(change.After)); has < had {
 				e = c.effect(part, NewJobsOnly, Warning, "pods of a service account no longer have a secret to pull images with").withClause("pull", "images without a secret that they had")
 			}
 		}
@@ -400,33 +400,33 @@ func (c *Cluster) rightsOfNobody(changes []*match.Change, effects []Effect) []Ef
 	changes = slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return told[change] })
 	var found []Effect
 	for _, object := range match.ByObject(changes) {
-		found = append(found, c.role(object)...)
+		found = append(found, c.roleEffects(object)...)
 	}
 	return found
 }
 
-// role says what becomes of a role that no subject holds, or of what changes nothing for those who do.
-func (c *Cluster) role(changes []*match.Change) []Effect {
+// roleEffects says what becomes of a role that no subject holds, or of what changes nothing for those who do.
+func (c *Cluster) roleEffects(changes []*match.Change) []Effect {
 	change := changes[0]
 	id := change.Object().ID
 	if id.Kind == "Role" || id.Kind == "ClusterRole" {
-		before, after := c.was.access.Allowed(id.Namespace, id.Name), c.is.access.Allowed(id.Namespace, id.Name)
-		gained, lost := access.Beyond(after, before), access.Beyond(before, after)
+		before, after := c.was.access.RightsOfRole(id.Namespace, id.Name), c.is.access.RightsOfRole(id.Namespace, id.Name)
+		gained, lost := access.RightsBeyond(after, before), access.RightsBeyond(before, after)
 		held := c.isHeld(id.Namespace, id.Name)
 		if !held && len(gained) > 0 {
 			severity, who := Notice, "whoever holds the role, nobody as far as it is compiled,"
-			if aggregates(change) {
+			if isAggregated(change) {
 				severity, who = c.severityOfRights(holder{}, gained), "whoever holds a role that this one is a part of, such as edit,"
 			}
-			return []Effect{c.effect(changes, WidensAccess, severity, who+" may "+rightsText(gained)).withDetail(id.String()+": "+allRights(gained)).
+			return []Effect{c.effect(changes, WidensAccess, severity, who+" may "+rightsText(gained)).withDetail(id.String()+": "+allRightsText(gained)).
 				withClauseOf(id.String(), "give", "the right to "+rightsText(gained))}
 		}
 		if !held && len(lost) > 0 {
-			return []Effect{c.effect(changes, NarrowsAccess, Notice, "whoever holds the role, nobody as far as it is compiled, may no longer "+rightsText(lost)).withDetail(id.String()+": "+allRights(lost)).
+			return []Effect{c.effect(changes, NarrowsAccess, Notice, "whoever holds the role, nobody as far as it is compiled, may no longer "+rightsText(lost)).withDetail(id.String()+": "+allRightsText(lost)).
 				withClauseOf(id.String(), "take", "the right to "+rightsText(lost))}
 		}
 	}
-	return each((*Cluster).effectlessAccess)(c, changes)
+	return judgeByCause((*Cluster).effectlessAccess)(c, changes)
 }
 
 // effectlessAccess is what changes nothing for those whose rights are known. A part of a platform role, such as edit, is held by people that
@@ -453,7 +453,7 @@ func (c *Cluster) isHeld(namespace, name string) bool {
 	if namespace != "" {
 		name = namespace + "/" + name
 	}
-	for _, s := range []*state{c.was, c.is} {
+	for _, s := range []*clusterState{c.was, c.is} {
 		for _, h := range s.holdings() {
 			if slices.Contains(h.Roles, name) {
 				return true
@@ -463,7 +463,7 @@ func (c *Cluster) isHeld(namespace, name string) bool {
 	return false
 }
 
-func pullSecrets(o *object.Object) []object.Node {
+func pullSecretsOf(o *object.Object) []object.Node {
 	if list := o.Root.Get("imagePullSecrets"); list != nil {
 		return list.Children
 	}

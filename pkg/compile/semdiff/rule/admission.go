@@ -19,7 +19,7 @@ var admissionRule = &Rule{
 		"nobody can say which way it goes; then both are told.",
 	Says:   []Consequence{AdmitsMore, AdmitsLess, NewJobsOnly, RestartsNothing},
 	claims: isAdmission,
-	judge:  eachOf(judge, (*Cluster).admission),
+	judge:  judgeByCauseAnd(judgeAdmission, (*Cluster).admissionEffect),
 }
 
 var (
@@ -34,7 +34,7 @@ var (
 func isAdmission(c *match.Change) bool {
 	kind := c.Kind()
 	switch {
-	case comesAlong(c):
+	case comesWithOwner(c):
 		return false
 	case slices.Contains(policyKinds, kind) || slices.Contains(webhookKinds, kind):
 		return c.Whole() || c.Path[0] != "metadata"
@@ -52,8 +52,8 @@ type judgement struct {
 	clause      Clause
 }
 
-func (c *Cluster) admission(changes []*match.Change) Effect {
-	first, j := changes[0], judge(changes[0])
+func (c *Cluster) admissionEffect(changes []*match.Change) Effect {
+	first, j := changes[0], judgeAdmission(changes[0])
 	e := c.effect(changes, j.consequence, j.severity, j.title)
 	e.Clause = j.clause
 	switch {
@@ -70,13 +70,13 @@ func (c *Cluster) admission(changes []*match.Change) Effect {
 	return e
 }
 
-func judge(c *match.Change) judgement {
+func judgeAdmission(c *match.Change) judgement {
 	kind := c.Kind()
 	switch {
 	case kind == "Namespace":
-		return judgeLimit(c)
+		return judgeTenantLimit(c)
 	case kind == "LimitRange":
-		return judgeRange(c)
+		return judgeLimitRange(c)
 	case slices.Contains(webhookKinds, kind):
 		return judgeWebhook(c)
 	case c.Whole() && c.Added() && strings.HasSuffix(kind, "Binding") && !slices.Contains(c.New.At("spec", "validationActions").Strings(), "Deny"):
@@ -105,19 +105,19 @@ func judgePolicy(c *match.Change) judgement {
 	case last == "message" || last == "messageExpression" || last == "reason" || c.Path.Has("auditAnnotations"):
 		return judgement{RestartsNothing, Info, "a policy says its reason in other words", Clause{Verb: "read", Rest: "other words of a policy"}}
 	case last == "failurePolicy":
-		return eitherTrend(c.New.Scalar() != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
+		return trendJudgement(c.New.Scalar() != "Ignore", "what a policy cannot judge is refused", "what a policy cannot judge is accepted")
 	case c.Path.Has("validations"):
-		return eitherTrend(added, "a policy has another condition: what does not meet it is refused", "a policy has a condition less: what it refused is accepted")
+		return trendJudgement(added, "a policy has another condition: what does not meet it is refused", "a policy has a condition less: what it refused is accepted")
 	case c.Path.Has("matchConditions"):
-		return eitherTrend(!added, "a policy is about more requests", "a policy is about fewer requests")
+		return trendJudgement(!added, "a policy is about more requests", "a policy is about fewer requests")
 	case c.Path.Has("resourceRules") || last == "operations":
-		return eitherTrend(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
+		return trendJudgement(c.Added(), "a policy is about more requests", "a policy is about fewer requests")
 	case isCatalogTable(c):
 		return judgeCatalogTable(c)
 	case c.Path.Has("namespaceSelector"), c.Path.Has("objectSelector"):
 		return judgeSelector(c, "a policy")
 	case c.Path.Has("excludeResourceRules"):
-		return eitherTrend(c.Removed(), "a policy is about more requests", "a policy is about fewer requests")
+		return trendJudgement(c.Removed(), "a policy is about more requests", "a policy is about fewer requests")
 	}
 	return judgement{AdmitsMore, Warning, "a policy decides in another way: read its expressions", Clause{Verb: "decide", Rest: "in another way on what is accepted"}}
 }
@@ -134,15 +134,15 @@ func judgeWebhook(c *match.Change) judgement {
 	case (c.Whole() || len(c.Path) <= 2) && c.Removed():
 		return judgement{AdmitsMore, Warning, "a webhook that rewrites what others ask for is gone: " + c.Object().ID.Name, Clause{Verb: "lose", Rest: "the webhook " + c.Object().ID.Name}}
 	case of("failurePolicy"):
-		return eitherTrend(c.New.Scalar() != "Ignore", "what a webhook does not answer for is refused", "what a webhook does not answer for is accepted")
+		return trendJudgement(c.New.Scalar() != "Ignore", "what a webhook does not answer for is refused", "what a webhook does not answer for is accepted")
 	case of("timeoutSeconds"):
 		return judgement{RestartsNothing, Notice, "a webhook has another time to answer", Clause{Verb: "have", Rest: "a webhook with another time to answer"}}
 	case of("matchConditions") && (c.Added() || c.Removed()):
-		return eitherTrend(c.Removed(), "a webhook is about more requests", "a webhook is about fewer requests")
+		return trendJudgement(c.Removed(), "a webhook is about more requests", "a webhook is about fewer requests")
 	case of("rules") && (c.Added() || c.Removed()):
-		return eitherTrend(c.Added(), "a webhook is about more requests", "a webhook is about fewer requests")
+		return trendJudgement(c.Added(), "a webhook is about more requests", "a webhook is about fewer requests")
 	case of("rules") && c.Path.Last() == "scope", of("matchPolicy"):
-		return eitherTrend(c.New.Scalar() == "*" || c.New.Scalar() == "Equivalent", "a webhook is about more requests", "a webhook is about fewer requests")
+		return trendJudgement(c.New.Scalar() == "*" || c.New.Scalar() == "Equivalent", "a webhook is about more requests", "a webhook is about fewer requests")
 	case of("namespaceSelector"), of("objectSelector"):
 		return judgeSelector(c, "a webhook")
 	case of("clientConfig") && c.Path.Last() == "caBundle":
@@ -160,17 +160,17 @@ func judgeSelector(c *match.Change, what string) judgement {
 	if c.Path[last] == "objectSelector" {
 		whose = "objects"
 	}
-	was, readable := labels.Read(within(&c.Before.Root, of))
-	is, ok := labels.Read(within(&c.After.Root, of))
+	was, readable := labels.ReadSelector(valueAtPath(&c.Before.Root, of))
+	is, ok := labels.ReadSelector(valueAtPath(&c.After.Root, of))
 	fewer, more := len(was.Minus(is)) > 0, len(is.Minus(was)) > 0
 	if !readable || !ok || fewer == more {
 		return judgement{AdmitsMore, Warning, what + " is about other " + whose, Clause{Verb: "have", Rest: what + " about other " + whose}}
 	}
-	return eitherTrend(more, what+" is about more "+whose, what+" is about fewer "+whose)
+	return trendJudgement(more, what+" is about more "+whose, what+" is about fewer "+whose)
 }
 
-// within is the value at a path of keys, and of names or numbers of items; nil where there is none.
-func within(n *object.Node, path match.Path) *object.Node {
+// valueAtPath is the value at a path of keys, and of names or numbers of items; nil where there is none.
+func valueAtPath(n *object.Node, path match.Path) *object.Node {
 	for _, key := range path {
 		if n == nil {
 			return nil
@@ -207,34 +207,34 @@ func judgeBinding(c *match.Change) judgement {
 	return judgement{AdmitsMore, Warning, "a binding is about another policy", Clause{Verb: "have", Rest: "a binding to another policy"}}
 }
 
-func eitherTrend(tightens bool, less, more string) judgement {
+func trendJudgement(tightens bool, less, more string) judgement {
 	if tightens {
 		return judgement{AdmitsLess, Warning, less, refusesMore}
 	}
 	return judgement{AdmitsMore, Warning, more, acceptsMore}
 }
 
-// judgeLimit judges what a tenant may run.
-func judgeLimit(c *match.Change) judgement {
-	was, is := entries(c.Old.Scalar()), entries(c.New.Scalar())
+// judgeTenantLimit judges what a tenant may run.
+func judgeTenantLimit(c *match.Change) judgement {
+	was, is := splitList(c.Old.Scalar()), splitList(c.New.Scalar())
 	switch c.Path.Last() {
 	case runtimesAnnotation:
-		return judgeRuntimes(missing(is, was), missing(was, is))
+		return judgeRuntimes(missingFrom(is, was), missingFrom(was, is))
 	case externalAnnotation:
-		return judgeExternal(external(missing(is, was)), external(missing(was, is)))
+		return judgeExternal(externalRuntimesNote(missingFrom(is, was)), externalRuntimesNote(missingFrom(was, is)))
 	case "lockstep.dev/queue":
 		if c.Removed() {
 			return judgement{AdmitsMore, Notice, "jobs need name no queue", Clause{Verb: "need", Rest: "name no queue"}}
 		}
 		return judgement{AdmitsLess, Warning, "jobs must name the queue " + c.New.Scalar(), Clause{Verb: "must", Rest: "name a queue in their jobs"}}
 	case "lockstep.dev/variants":
-		return judgeRuntimes(variants(missing(is, was)), variants(missing(was, is)))
+		return judgeRuntimes(variantsText(missingFrom(is, was)), variantsText(missingFrom(was, is)))
 	}
 	// An entry that is missing bounds nothing.
-	if looser(was, is) {
-		return judgement{AdmitsMore, Notice, "jobs may be larger: " + maxNodesText(missing(is, was)), Clause{Verb: "may", Rest: "run larger jobs"}}
+	if boundsLoosened(was, is) {
+		return judgement{AdmitsMore, Notice, "jobs may be larger: " + maxNodesText(missingFrom(is, was)), Clause{Verb: "may", Rest: "run larger jobs"}}
 	}
-	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(missing(is, was), ", "), Clause{Verb: "must", Rest: "run smaller jobs"}}
+	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(missingFrom(is, was), ", "), Clause{Verb: "must", Rest: "run smaller jobs"}}
 }
 
 // maxNodesText says how large jobs may be; where no bound is named there is none.
@@ -264,8 +264,8 @@ func judgeExternal(added, removed []string) judgement {
 	return j
 }
 
-// external says of runtimes that others installed that nothing is known of them here: a reviewer looks at them elsewhere.
-func external(list []string) []string {
+// externalRuntimesNote says of runtimes that others installed that nothing is known of them here: a reviewer looks at them elsewhere.
+func externalRuntimesNote(list []string) []string {
 	words := make([]string, len(list))
 	for i, name := range list {
 		words[i] = name + " (not compiled here)"
@@ -273,9 +273,9 @@ func external(list []string) []string {
 	return words
 }
 
-// variants says in words what the annotation says of each: `ros=mpi-h100:1:4:2` is the variant ros of mpi-h100, for 1 to 4 nodes, 2 if a
+// variantsText says in words what the annotation says of each: `ros=mpi-h100:1:4:2` is the variant ros of mpi-h100, for 1 to 4 nodes, 2 if a
 // job does not say.
-func variants(list []string) []string {
+func variantsText(list []string) []string {
 	words := make([]string, len(list))
 	for i, item := range list {
 		name, rest, _ := strings.Cut(item, "=")
@@ -288,8 +288,8 @@ func variants(list []string) []string {
 	return words
 }
 
-// looser reports whether each bound `name=amount` is as wide as before, or gone.
-func looser(was, is []string) bool {
+// boundsLoosened reports whether each bound `name=amount` is as wide as before, or gone.
+func boundsLoosened(was, is []string) bool {
 	bounds := map[string]string{}
 	for _, item := range was {
 		name, amount, _ := strings.Cut(item, "=")
@@ -297,7 +297,7 @@ func looser(was, is []string) bool {
 	}
 	for _, item := range is {
 		name, amount, _ := strings.Cut(item, "=")
-		a, b, ok := match.Quantities(cmp.Or(bounds[name], "-1"), amount)
+		a, b, ok := match.ParseQuantities(cmp.Or(bounds[name], "-1"), amount)
 		if !ok || bounds[name] == "" || b.Cmp(a) < 0 {
 			return false
 		}
@@ -305,8 +305,8 @@ func looser(was, is []string) bool {
 	return true
 }
 
-// judgeRange judges bounds and defaults of containers.
-func judgeRange(c *match.Change) judgement {
+// judgeLimitRange judges bounds and defaults of containers.
+func judgeLimitRange(c *match.Change) judgement {
 	towards := trendOf(c.Old, c.New)
 	switch {
 	case c.Whole() || c.Path.Is("spec", "limits", "*"):
@@ -317,7 +317,7 @@ func judgeRange(c *match.Change) judgement {
 	case c.Path.Has("default") || c.Path.Has("defaultRequest"):
 		return judgement{NewJobsOnly, Notice, "containers that say nothing get other resources", Clause{Verb: "get", Rest: "other defaults for containers"}}
 	case c.Path.Has("min"):
-		return eitherTrend(towards == more, "small containers are refused", "smaller containers are accepted")
+		return trendJudgement(towards == more, "small containers are refused", "smaller containers are accepted")
 	}
 	// Without a maximum everything is accepted.
 	if c.Removed() || !c.Added() && towards == more {
@@ -336,5 +336,5 @@ func webhookTargets(o *object.Object) string {
 		}
 		found = append(found, client.Scalar("url"))
 	}
-	return cmp.Or(several(distinct(found)), "nobody")
+	return cmp.Or(severalText(sortedDistinct(found)), "nobody")
 }

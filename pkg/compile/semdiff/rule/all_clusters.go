@@ -8,39 +8,39 @@ import (
 // AllClusters is what is known of all clusters together: who lives where, which runtimes are where, and whose people a group is.
 type AllClusters struct {
 	// before and after are the clusters of a tenant in one state; tenants and runtimes those of either.
-	before, after, tenants, runtimes homes
+	before, after, tenants, runtimes placesByName
 	// groups are the tenants of a group of people in the state before: who they are today.
-	groups homes
+	groups placesByName
 	// later are those of the state afterwards.
-	later homes
+	later placesByName
 }
 
-// homes are places by what is there.
-type homes map[string]map[string]bool
+// placesByName are places by what is there.
+type placesByName map[string]map[string]bool
 
-func (h homes) add(what, where string) {
+func (h placesByName) add(what, where string) {
 	if h[what] == nil {
 		h[what] = map[string]bool{}
 	}
 	h[what][where] = true
 }
 
-func (h homes) of(what string) []string { return slices.Sorted(maps.Keys(h[what])) }
+func (h placesByName) placesOf(what string) []string { return slices.Sorted(maps.Keys(h[what])) }
 
 // NewAllClusters puts together what is known of clusters, by their names.
 func NewAllClusters(clusters map[string]ClusterInput) *AllClusters {
-	e := &AllClusters{homes{}, homes{}, homes{}, homes{}, homes{}, homes{}}
+	e := &AllClusters{placesByName{}, placesByName{}, placesByName{}, placesByName{}, placesByName{}, placesByName{}}
 	for name, known := range clusters {
 		for i := range known.Tenants {
-			e.lives(&known.Tenants[i], name)
+			e.addTenant(&known.Tenants[i], name)
 		}
-		e.facts(name, known.Before, true)
-		e.facts(name, known.After, false)
+		e.addFacts(name, known.Before, true)
+		e.addFacts(name, known.After, false)
 	}
 	return e
 }
 
-func (e *AllClusters) lives(t *Tenant, cluster string) {
+func (e *AllClusters) addTenant(t *Tenant, cluster string) {
 	e.tenants.add(t.Name, cluster)
 	lived, groups := e.after, e.later
 	if t.Before {
@@ -52,11 +52,11 @@ func (e *AllClusters) lives(t *Tenant, cluster string) {
 	}
 }
 
-func (e *AllClusters) facts(cluster string, units []*Facts, before bool) {
+func (e *AllClusters) addFacts(cluster string, units []*Facts, before bool) {
 	for _, f := range units {
 		for _, own := range f.namespaces {
 			if own.tenant != "" {
-				e.lives(&Tenant{Name: own.tenant, Before: before}, cluster)
+				e.addTenant(&Tenant{Name: own.tenant, Before: before}, cluster)
 			}
 		}
 		for _, name := range f.runtimes {
@@ -65,11 +65,11 @@ func (e *AllClusters) facts(cluster string, units []*Facts, before bool) {
 	}
 }
 
-// Tenant returns the clusters on which a tenant lives in either state.
-func (e *AllClusters) Tenant(name string) []string { return e.tenants.of(name) }
+// ClustersOfTenant returns the clusters on which a tenant lives in either state.
+func (e *AllClusters) ClustersOfTenant(name string) []string { return e.tenants.placesOf(name) }
 
-// Runtime returns the clusters that have a runtime in either state.
-func (e *AllClusters) Runtime(name string) []string { return e.runtimes.of(name) }
+// ClustersOfRuntime returns the clusters that have a runtime in either state.
+func (e *AllClusters) ClustersOfRuntime(name string) []string { return e.runtimes.placesOf(name) }
 
 // wasThere reports whether a tenant lived on some cluster in the state before.
 func (e *AllClusters) wasThere(tenant string) bool { return len(e.before[tenant]) > 0 }
@@ -93,9 +93,9 @@ func (e *AllClusters) groupsOfTenant(tenant string) []string {
 
 // tenantsOfGroup are the tenants whose people a group is, but one: those in the state before, or else tenants that are new.
 func (e *AllClusters) tenantsOfGroup(group, but string) []string {
-	tenants := e.groups.of(group)
+	tenants := e.groups.placesOf(group)
 	if len(tenants) == 0 {
-		tenants = slices.DeleteFunc(e.later.of(group), e.wasThere)
+		tenants = slices.DeleteFunc(e.later.placesOf(group), e.wasThere)
 	}
 	return slices.DeleteFunc(tenants, func(tenant string) bool { return tenant == but })
 }

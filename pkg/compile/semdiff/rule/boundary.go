@@ -9,13 +9,13 @@ var boundaryRule = &Rule{
 		"volume goes what is in it.",
 	Says:   []Consequence{ChangesSync},
 	claims: func(c *match.Change) bool { return c.Path.Is(match.Folder) },
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		change := part[0]
 		switch {
 		case c.keepsAfterEngine():
 			return c.effect(part, ChangesSync, Notice, "an object is written to another folder, and no stage of a GitOps engine is compiled any more that applies it").
 				withClause("are", "applied by no compiled stage of a GitOps engine any more")
-		case c.was.engine.applies(c.Name, change.Before.Folder) == nil:
+		case c.was.engine.stageOfFolder(c.Name, change.Before.Folder) == nil:
 			return c.effect(part, ChangesSync, Info, "an object is written to another folder, which no GitOps engine of the specs looks at").
 				withClause("are", "applied by another stage")
 		}

@@ -22,7 +22,7 @@ var capabilityRule = &Rule{
 	Says: []Consequence{ChangesSync, WidensAccess, AdmitsMore, AdmitsLess, OpensNetwork, ReordersQueue, AddsObjects},
 	claims: func(c *match.Change) bool {
 		if c.Whole() {
-			return c.Added() && !c.Renamed() && len(abilities(c.After)) > 0
+			return c.Added() && !c.Renamed() && len(abilitiesOf(c.After)) > 0
 		}
 		return len(abilitiesGained(c)) > 0
 	},
@@ -38,7 +38,7 @@ var capabilityRule = &Rule{
 		for _, change := range c.added {
 			// Others are told by the rule. On a cluster that is new there is nothing yet that an object could take.
 			if change.Disposal.WithTenant && isForeignObject(change.After) {
-				if can := abilities(change.After); len(can) > 0 && (!change.Disposal.WithCluster || mostSevere(can).severity == Critical) {
+				if can := abilitiesOf(change.After); len(can) > 0 && (!change.Disposal.WithCluster || mostSevere(can).severity == Critical) {
 					effects = append(effects, c.gainedAbility([]*match.Change{change}, can))
 				}
 			}
@@ -59,11 +59,11 @@ type ability struct {
 	follows string
 }
 
-// abilities are what an object can do; none where nothing is known to matter.
-func abilities(o *object.Object) []ability {
+// abilitiesOf are what an object can do; none where nothing is known to matter.
+func abilitiesOf(o *object.Object) []ability {
 	var can []ability
 	for i := range kindAbilities {
-		if row := &kindAbilities[i]; row.is(o) {
+		if row := &kindAbilities[i]; row.matches(o) {
 			can = append(can, row.does(o)...)
 			break
 		}
@@ -81,12 +81,12 @@ func abilitiesByPlace(o *object.Object) []ability {
 		return nil
 	}
 	switch namespace := o.ID.Namespace; {
-	case isSystem(namespace):
-		return warned(WidensAccess, "stands in "+namespace+", where the cluster keeps what it runs by")
-	case slices.Contains(operators, namespace) && !rendered(o):
-		return warned(WidensAccess, "stands in "+namespace+", where an operator may run by it")
+	case isSystemNamespace(namespace):
+		return warningAbility(WidensAccess, "stands in "+namespace+", where the cluster keeps what it runs by")
+	case slices.Contains(operators, namespace) && !isRendered(o):
+		return warningAbility(WidensAccess, "stands in "+namespace+", where an operator may run by it")
 	case slices.Contains(clusterNames, o.ID.Name) || o.Root.Scalar("type") == "helm.sh/release.v1":
-		return warned(WidensAccess, "takes the place of one that the cluster, or Helm, keeps for itself: "+o.ID.Name)
+		return warningAbility(WidensAccess, "takes the place of one that the cluster, or Helm, keeps for itself: "+o.ID.Name)
 	}
 	return nil
 }
@@ -100,8 +100,8 @@ var operators = []string{"flux-system", "argocd", "kueue-system", "jobset-system
 // isForeignObject reports whether an object is not one that the compiler makes of specs: an overlay or a chart brings it.
 func isForeignObject(o *object.Object) bool { return o.Rule == nil || o.Rule.Kind != origin.Constant }
 
-// isSystem reports whether a namespace is one of the cluster itself.
-func isSystem(namespace string) bool {
+// isSystemNamespace reports whether a namespace is one of the cluster itself.
+func isSystemNamespace(namespace string) bool {
 	return strings.HasPrefix(namespace, "kube-") || strings.HasPrefix(namespace, "openshift-")
 }
 
@@ -114,7 +114,7 @@ func mostSevere(can []ability) ability {
 
 // newAbility is a new object that can do something.
 func (c *Cluster) newAbility(change *match.Change) Effect {
-	part, can := []*match.Change{change}, abilities(change.After)
+	part, can := []*match.Change{change}, abilitiesOf(change.After)
 	if isEngine(change) {
 		can = slices.DeleteFunc(can, func(a ability) bool { return a.follows != "" && c.was.sources[a.follows] })
 		if len(can) == 0 {
@@ -159,8 +159,8 @@ func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
 // abilitiesGained is what an object that was there before can do now. What an engine follows, where a Service leads, and what the API server does
 // not let change is told by the rules for these.
 func abilitiesGained(change *match.Change) []ability {
-	if change.Before == nil || change.After == nil || isEngine(change) || isService(change) || isFixed(change) {
+	if change.Before == nil || change.After == nil || isEngine(change) || isService(change) || isImmutableField(change) {
 		return nil
 	}
-	return missing(abilities(change.After), abilities(change.Before))
+	return missingFrom(abilitiesOf(change.After), abilitiesOf(change.Before))
 }

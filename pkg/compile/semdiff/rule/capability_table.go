@@ -18,7 +18,7 @@ type kindAbility struct {
 	does  func(*object.Object) []ability
 }
 
-func (k *kindAbility) is(o *object.Object) bool {
+func (k *kindAbility) matches(o *object.Object) bool {
 	ofGroup := o.ID.Group == k.group || strings.HasPrefix(k.group, ".") && strings.HasSuffix("."+o.ID.Group, k.group)
 	return ofGroup && (len(k.kinds) == 0 || slices.Contains(k.kinds, o.ID.Kind))
 }
@@ -32,23 +32,23 @@ const (
 var kindAbilities = []kindAbility{
 	{".toolkit.fluxcd.io", []string{"GitRepository", "OCIRepository", "HelmRepository", "Bucket"}, followsRepositories("url", "endpoint")},
 	{".toolkit.fluxcd.io", []string{"Kustomization"}, fluxStageAbility},
-	{".toolkit.fluxcd.io", []string{"HelmRelease"}, always(ChangesSync, Warning, "installs a chart, whose objects are not part of this review")},
-	{".toolkit.fluxcd.io", []string{"ImageUpdateAutomation"}, always(ChangesSync, Warning, "writes to the repository without a review")},
-	{".toolkit.fluxcd.io", []string{"Receiver"}, always(ChangesSync, Warning, "lets requests from outside start the GitOps engine")},
-	{".toolkit.fluxcd.io", []string{"Alert", "Provider"}, always(ChangesSync, Warning, "sends what the GitOps engine does to another place")},
-	{".toolkit.fluxcd.io", nil, always(ChangesSync, Warning, "tells the GitOps engine what no rule understands")},
+	{".toolkit.fluxcd.io", []string{"HelmRelease"}, alwaysAbility(ChangesSync, Warning, "installs a chart, whose objects are not part of this review")},
+	{".toolkit.fluxcd.io", []string{"ImageUpdateAutomation"}, alwaysAbility(ChangesSync, Warning, "writes to the repository without a review")},
+	{".toolkit.fluxcd.io", []string{"Receiver"}, alwaysAbility(ChangesSync, Warning, "lets requests from outside start the GitOps engine")},
+	{".toolkit.fluxcd.io", []string{"Alert", "Provider"}, alwaysAbility(ChangesSync, Warning, "sends what the GitOps engine does to another place")},
+	{".toolkit.fluxcd.io", nil, alwaysAbility(ChangesSync, Warning, "tells the GitOps engine what no rule understands")},
 	{argoGroup, []string{"Application", "ApplicationSet"}, followsRepositories("repoURL")},
 	{argoGroup, []string{"AppProject"}, appProjectAbility},
-	{argoGroup, nil, always(ChangesSync, Warning, "tells the GitOps engine what no rule understands, or runs programs")},
+	{argoGroup, nil, alwaysAbility(ChangesSync, Warning, "tells the GitOps engine what no rule understands, or runs programs")},
 
 	{admissionGroup, webhookKinds, webhookAbility},
 	{admissionGroup, []string{"MutatingAdmissionPolicy"}, mutatingPolicyAbility},
-	{admissionGroup, []string{"MutatingAdmissionPolicyBinding"}, always(AdmitsMore, Warning, "puts a policy into force that rewrites what others ask for")},
+	{admissionGroup, []string{"MutatingAdmissionPolicyBinding"}, alwaysAbility(AdmitsMore, Warning, "puts a policy into force that rewrites what others ask for")},
 
 	{"apiextensions.k8s.io", []string{"CustomResourceDefinition"}, customResourceAbility},
 	{"apiregistration.k8s.io", []string{"APIService"}, apiServiceAbility},
-	{"flowcontrol.apiserver.k8s.io", nil, always(WidensAccess, Warning, "decides whose requests the API server answers first, and whose wait")},
-	{"certificates.k8s.io", nil, always(WidensAccess, Warning, "decides whom the cluster knows, or trusts")},
+	{"flowcontrol.apiserver.k8s.io", nil, alwaysAbility(WidensAccess, Warning, "decides whose requests the API server answers first, and whose wait")},
+	{"certificates.k8s.io", nil, alwaysAbility(WidensAccess, Warning, "decides whom the cluster knows, or trusts")},
 
 	{"", []string{"PersistentVolume"}, volumeAbility},
 	{"", []string{"PersistentVolumeClaim"}, claimAbility},
@@ -64,21 +64,21 @@ var kindAbilities = []kindAbility{
 	{"scheduling.k8s.io", []string{"PriorityClass"}, priorityClassAbility},
 
 	{"kueue.x-k8s.io", []string{"LocalQueue"}, localQueueAbility},
-	{"kueue.x-k8s.io", []string{"ClusterQueue", "Cohort"}, whenBroughtIn(WidensAccess, "gives machines to jobs, beside what specs give")},
-	{"kueue.x-k8s.io", []string{"WorkloadPriorityClass"}, whenBroughtIn(ReordersQueue, "lets the jobs that name it go before others")},
-	{"monitoring.coreos.com", []string{"AlertmanagerConfig", "ScrapeConfig", "Probe"}, whenBroughtIn(WidensAccess, "asks, or tells, another place what is measured")},
+	{"kueue.x-k8s.io", []string{"ClusterQueue", "Cohort"}, foreignAbility(WidensAccess, "gives machines to jobs, beside what specs give")},
+	{"kueue.x-k8s.io", []string{"WorkloadPriorityClass"}, foreignAbility(ReordersQueue, "lets the jobs that name it go before others")},
+	{"monitoring.coreos.com", []string{"AlertmanagerConfig", "ScrapeConfig", "Probe"}, foreignAbility(WidensAccess, "asks, or tells, another place what is measured")},
 	{"monitoring.coreos.com", []string{"ServiceMonitor", "PodMonitor"}, scrapeAbility},
 	{"policy", []string{"PodDisruptionBudget"}, disruptionBudgetAbility},
-	{"", []string{"LimitRange"}, whenBroughtIn(AdmitsLess, "may refuse pods that were accepted before")},
+	{"", []string{"LimitRange"}, foreignAbility(AdmitsLess, "may refuse pods that were accepted before")},
 	{"", []string{"ResourceQuota"}, resourceQuotaAbility},
 	{admissionGroup, []string{"ValidatingAdmissionPolicyBinding"}, policyBindingAbility},
 
-	{"machineconfiguration.openshift.io", nil, always(WidensAccess, Critical, "writes files and starts programs on machines, as root")},
-	{"config.openshift.io", nil, always(WidensAccess, Critical, "sets up the cluster itself: who may sign in, what its API server accepts, where images come from")},
-	{"operators.coreos.com", nil, always(WidensAccess, Critical, "installs programs with rights of their own, which are not part of this review")},
+	{"machineconfiguration.openshift.io", nil, alwaysAbility(WidensAccess, Critical, "writes files and starts programs on machines, as root")},
+	{"config.openshift.io", nil, alwaysAbility(WidensAccess, Critical, "sets up the cluster itself: who may sign in, what its API server accepts, where images come from")},
+	{"operators.coreos.com", nil, alwaysAbility(WidensAccess, Critical, "installs programs with rights of their own, which are not part of this review")},
 }
 
-func always(consequence Consequence, severity Severity, words string) func(*object.Object) []ability {
+func alwaysAbility(consequence Consequence, severity Severity, words string) func(*object.Object) []ability {
 	return func(*object.Object) []ability {
 		return []ability{{consequence: consequence, severity: severity, description: words}}
 	}
@@ -96,23 +96,23 @@ func machine(o *object.Object) []ability {
 	return can
 }
 
-func warned(consequence Consequence, words string) []ability {
+func warningAbility(consequence Consequence, words string) []ability {
 	return []ability{{consequence: consequence, severity: Warning, description: words}}
 }
 
-// whenBroughtIn is what objects can do that an overlay or a chart brings; those of specs are told by the rules for them.
-func whenBroughtIn(consequence Consequence, words string) func(*object.Object) []ability {
+// foreignAbility is what objects can do that an overlay or a chart brings; those of specs are told by the rules for them.
+func foreignAbility(consequence Consequence, words string) func(*object.Object) []ability {
 	return func(o *object.Object) []ability {
 		if !isForeignObject(o) {
 			return nil
 		}
-		return warned(consequence, words)
+		return warningAbility(consequence, words)
 	}
 }
 
 // localQueueAbility is that a queue lets jobs of a namespace have the machines of another queue.
 func localQueueAbility(o *object.Object) []ability {
-	return whenBroughtIn(WidensAccess, "lets jobs of "+o.ID.Namespace+" have what the queue "+o.Root.Scalar("spec", "clusterQueue")+" has")(o)
+	return foreignAbility(WidensAccess, "lets jobs of "+o.ID.Namespace+" have what the queue "+o.Root.Scalar("spec", "clusterQueue")+" has")(o)
 }
 
 // resourceQuotaAbility is that a namespace may have no more than some amounts.
@@ -121,7 +121,7 @@ func resourceQuotaAbility(o *object.Object) []ability {
 	for amount := range items(o.Root.At("spec", "hard")) {
 		amounts = append(amounts, amount.Key+" "+amount.Text)
 	}
-	return whenBroughtIn(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+several(amounts))(o)
+	return foreignAbility(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+severalText(amounts))(o)
 }
 
 // disruptionBudgetAbility is that by a budget none of its pods may be asked to go: whoever empties a machine waits forever.
@@ -129,7 +129,7 @@ func disruptionBudgetAbility(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	switch {
 	case spec.Scalar("maxUnavailable") == "0", spec.Scalar("maxUnavailable") == "0%", spec.Scalar("minAvailable") == "100%":
-		return whenBroughtIn(AddsObjects, "lets no pod of its own be asked to go: machines with them cannot be emptied")(o)
+		return foreignAbility(AddsObjects, "lets no pod of its own be asked to go: machines with them cannot be emptied")(o)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func policyBindingAbility(o *object.Object) []ability {
 	if !slices.Contains(o.Root.At("spec", "validationActions").Strings(), "Deny") {
 		return nil
 	}
-	return whenBroughtIn(AdmitsLess, "puts the policy "+o.Root.Scalar("spec", "policyName")+" into force, which refuses requests")(o)
+	return foreignAbility(AdmitsLess, "puts the policy "+o.Root.Scalar("spec", "policyName")+" into force, which refuses requests")(o)
 }
 
 // followsRepositories is what makes an engine follow the repositories that are under some keys, at any depth.
@@ -150,7 +150,7 @@ func followsRepositories(keys ...string) func(*object.Object) []ability {
 			can = append(can, ability{consequence: ChangesSync, severity: Critical, description: "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", follows: place})
 		}
 		if len(can) == 0 {
-			return warned(ChangesSync, "tells the GitOps engine to follow what no rule can read")
+			return warningAbility(ChangesSync, "tells the GitOps engine to follow what no rule can read")
 		}
 		return can
 	}
@@ -165,19 +165,19 @@ func followedPlaces(n *object.Node, keys []string) []string {
 		}
 		found = append(found, followedPlaces(child, keys)...)
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
 // fluxStageAbility is what a stage of Flux applies that an overlay or a chart brings.
 func fluxStageAbility(o *object.Object) []ability {
-	return warned(ChangesSync, "makes the GitOps engine apply "+cmp.Or(o.Root.Scalar("spec", "path"), "everything")+" of "+cmp.Or(o.Root.Scalar("spec", "sourceRef", "name"), "a source")+", which is not part of this review")
+	return warningAbility(ChangesSync, "makes the GitOps engine apply "+cmp.Or(o.Root.Scalar("spec", "path"), "everything")+" of "+cmp.Or(o.Root.Scalar("spec", "sourceRef", "name"), "a source")+", which is not part of this review")
 }
 
 func appProjectAbility(o *object.Object) []ability {
 	if hasWildcard(&o.Root) {
 		return []ability{{consequence: WidensAccess, severity: Critical, description: "lets Applications apply anything, from anywhere or everywhere"}}
 	}
-	return warned(WidensAccess, "bounds what Applications may apply")
+	return warningAbility(WidensAccess, "bounds what Applications may apply")
 }
 
 // criticalResources are those by which one who rewrites them has the cluster.
@@ -186,7 +186,7 @@ var criticalResources = []string{
 	"roles", "clusterroles", "rolebindings", "clusterrolebindings", "networkpolicies", "validatingadmissionpolicies",
 }
 
-func isCritical(resource string) bool { return slices.Contains(criticalResources, resource) }
+func isCriticalResource(resource string) bool { return slices.Contains(criticalResources, resource) }
 
 // resourcesOf are the resources that some rules of admission are about.
 func resourcesOf(rules *object.Node) []string {
@@ -194,7 +194,7 @@ func resourcesOf(rules *object.Node) []string {
 	for rule := range items(rules) {
 		found = append(found, rule.Get("resources").Strings()...)
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
 // webhookAbility is that a webhook reads what others ask the API server for, with the content of Secrets; one that mutates rewrites it.
@@ -203,23 +203,23 @@ func webhookAbility(o *object.Object) []ability {
 	for hook := range items(o.Root.Get("webhooks")) {
 		about = append(about, resourcesOf(hook.Get("rules"))...)
 	}
-	about = distinct(about)
+	about = sortedDistinct(about)
 	reads, severity := "reads, and may refuse, ", Warning
 	away := strings.Contains(webhookTargets(o), "://")
 	switch {
 	case o.ID.Kind == "MutatingWebhookConfiguration":
 		reads = "reads, and may rewrite, "
-		if slices.ContainsFunc(about, isCritical) {
+		if slices.ContainsFunc(about, isCriticalResource) {
 			severity = Critical
 		}
 	case away && slices.ContainsFunc(about, func(r string) bool { return r == "*" || r == "*/*" || r == "secrets" }):
 		severity = Critical
 	}
-	return []ability{{consequence: AdmitsMore, severity: severity, description: reads + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for: it asks " + webhookTargets(o)}}
+	return []ability{{consequence: AdmitsMore, severity: severity, description: reads + cmp.Or(severalText(resourcesText(about)), "nothing") + " that others ask for: it asks " + webhookTargets(o)}}
 }
 
-// plainResources are resources in a sentence.
-func plainResources(list []string) []string {
+// resourcesText are resources in a sentence.
+func resourcesText(list []string) []string {
 	if slices.Contains(list, "*") || slices.Contains(list, "*/*") {
 		return []string{"everything"}
 	}
@@ -228,10 +228,10 @@ func plainResources(list []string) []string {
 
 func mutatingPolicyAbility(o *object.Object) []ability {
 	about, severity := resourcesOf(o.Root.At("spec", "matchConstraints", "resourceRules")), Warning
-	if slices.ContainsFunc(about, isCritical) {
+	if slices.ContainsFunc(about, isCriticalResource) {
 		severity = Critical
 	}
-	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + cmp.Or(several(plainResources(about)), "nothing") + " that others ask for"}}
+	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + cmp.Or(severalText(resourcesText(about)), "nothing") + " that others ask for"}}
 }
 
 func customResourceAbility(o *object.Object) []ability {
@@ -239,7 +239,7 @@ func customResourceAbility(o *object.Object) []ability {
 	if client := o.Root.At("spec", "conversion", "webhook", "clientConfig"); client != nil {
 		words += ", and all of them are read and rewritten by " + cmp.Or(client.Scalar("url"), "the Service "+client.Scalar("service", "namespace")+"/"+client.Scalar("service", "name"))
 	}
-	return warned(AddsObjects, words)
+	return warningAbility(AddsObjects, words)
 }
 
 // apiServiceAbility is that another server answers an API. Requests have the name of who asks, and what is written.
@@ -273,18 +273,18 @@ func volumeAbility(o *object.Object) []ability {
 	case spec.Scalar("csi", "volumeHandle") != "":
 		what = "the volume " + spec.Scalar("csi", "volumeHandle") + " of " + spec.Scalar("csi", "driver")
 	}
-	return warned(WidensAccess, "gives "+whom+" "+what)
+	return warningAbility(WidensAccess, "gives "+whom+" "+what)
 }
 
 // claimAbility is that a claim takes a volume that has data, or gets it from another one.
 func claimAbility(o *object.Object) []ability {
 	spec := o.Root.Get("spec")
 	if name := spec.Scalar("volumeName"); name != "" {
-		return warned(WidensAccess, "takes the volume "+name+", with the data that it has")
+		return warningAbility(WidensAccess, "takes the volume "+name+", with the data that it has")
 	}
 	for _, key := range []string{"dataSourceRef", "dataSource"} {
 		if from := spec.At(key); from != nil {
-			return warned(WidensAccess, "gets a copy of the data of "+from.Scalar("kind")+" "+strings.TrimPrefix(from.Scalar("namespace")+"/"+from.Scalar("name"), "/"))
+			return warningAbility(WidensAccess, "gets a copy of the data of "+from.Scalar("kind")+" "+strings.TrimPrefix(from.Scalar("namespace")+"/"+from.Scalar("name"), "/"))
 		}
 	}
 	return nil
@@ -294,7 +294,7 @@ func externalNameAbility(o *object.Object) []ability {
 	if o.Root.Scalar("spec", "type") != "ExternalName" {
 		return nil
 	}
-	return warned(OpensNetwork, "leads to "+o.Root.Scalar("spec", "externalName"))
+	return warningAbility(OpensNetwork, "leads to "+o.Root.Scalar("spec", "externalName"))
 }
 
 // endpointsAbility is where a Service leads to, whatever it selects.
@@ -309,7 +309,7 @@ func endpointsAbility(o *object.Object) []ability {
 		addresses = append(addresses, endpoint.Get("addresses").Strings()...)
 	}
 	name := cmp.Or(o.Root.Scalar("metadata", "labels", "kubernetes.io/service-name"), o.ID.Name)
-	return warned(OpensNetwork, "leads what goes to the Service "+o.ID.Namespace+"/"+name+" to "+cmp.Or(several(distinct(addresses)), "nothing"))
+	return warningAbility(OpensNetwork, "leads what goes to the Service "+o.ID.Namespace+"/"+name+" to "+cmp.Or(severalText(sortedDistinct(addresses)), "nothing"))
 }
 
 // configMapProgramAbility is that a file of a ConfigMap is a dangerous program where it is run.
@@ -317,7 +317,7 @@ func configMapProgramAbility(o *object.Object) []ability {
 	var can []ability
 	for file := range items(o.Root.Get("data")) {
 		if found := risksOfText("", file.Text); len(found) > 0 && found[0].critical {
-			can = append(can, warned(WidensAccess, "has a program, "+file.Key+", that "+found[0].description)...)
+			can = append(can, warningAbility(WidensAccess, "has a program, "+file.Key+", that "+found[0].description)...)
 		}
 	}
 	return can
@@ -327,7 +327,7 @@ func csiDriverAbility(o *object.Object) []ability {
 	if requests := o.Root.At("spec", "tokenRequests"); requests != nil && len(requests.Children) > 0 {
 		return []ability{{consequence: WidensAccess, severity: Critical, description: "gets tokens of the service accounts whose pods have its volumes"}}
 	}
-	return warned(WidensAccess, "mounts volumes on machines for pods")
+	return warningAbility(WidensAccess, "mounts volumes on machines for pods")
 }
 
 // defaultClassAbility is that a class holds for all who name none.
@@ -337,12 +337,12 @@ func defaultClassAbility(annotation, whose string) func(*object.Object) []abilit
 			return nil
 		}
 		by := cmp.Or(o.Root.Scalar("provisioner"), o.Root.Scalar("spec", "controller"))
-		return warned(WidensAccess, "is the default: "+whose+" get it, by "+by)
+		return warningAbility(WidensAccess, "is the default: "+whose+" get it, by "+by)
 	}
 }
 
 func runtimeClassAbility(o *object.Object) []ability {
-	return warned(WidensAccess, "lets pods choose the program on the machine that runs them: "+o.Root.Scalar("handler"))
+	return warningAbility(WidensAccess, "lets pods choose the program on the machine that runs them: "+o.Root.Scalar("handler"))
 }
 
 // priorityClassAbility is that pods go before others. Those of specs are told by the rule for queues, but for the default of all pods.
@@ -350,9 +350,9 @@ func priorityClassAbility(o *object.Object) []ability {
 	value, _ := strconv.ParseFloat(o.Root.Scalar("value"), 64)
 	switch {
 	case o.Root.Scalar("globalDefault") == "true":
-		return warned(ReordersQueue, "is the default: all pods that name no priority get "+strconv.Itoa(int(value)))
+		return warningAbility(ReordersQueue, "is the default: all pods that name no priority get "+strconv.Itoa(int(value)))
 	case isForeignObject(o) && value > 0 && o.Root.Scalar("preemptionPolicy") != "Never":
-		return warned(ReordersQueue, "lets pods stop those of others below the priority "+strconv.Itoa(int(value)))
+		return warningAbility(ReordersQueue, "lets pods stop those of others below the priority "+strconv.Itoa(int(value)))
 	}
 	return nil
 }

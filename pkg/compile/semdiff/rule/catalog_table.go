@@ -104,9 +104,9 @@ func trendOfEntry(key string, before, after map[string]string) trend {
 	case strings.HasPrefix(key, "share/"):
 		return shareTrend(key, before, after)
 	case key == "minNodes":
-		return trendOf(named(before[key]), named(after[key])).opposite()
+		return trendOf(textNode(before[key]), textNode(after[key])).opposite()
 	}
-	return trendOf(named(before[key]), named(after[key]))
+	return trendOf(textNode(before[key]), textNode(after[key]))
 }
 
 // shareTrend compares what one node may take. A table without shares bounds nothing; one with shares gives nothing of what it does not name.
@@ -118,12 +118,12 @@ func shareTrend(key string, before, after map[string]string) trend {
 	case after[always] == "":
 		return more
 	}
-	return trendOf(named(cmp.Or(before[key], "0")), named(cmp.Or(after[key], "0")))
+	return trendOf(textNode(cmp.Or(before[key], "0")), textNode(cmp.Or(after[key], "0")))
 }
 
 // judgeForbiddenMachineLabels judges the list of labels that patches of TrainJobs may not choose machines by.
 func judgeForbiddenMachineLabels(c *match.Change) judgement {
-	if c.Removed() || !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
+	if c.Removed() || !c.Added() && len(missingFrom(celListItems(c.Old), celListItems(c.New))) > 0 {
 		return judgement{AdmitsMore, Notice, "TrainJobs may choose machines by more labels", Clause{Verb: "admit", Rest: "more"}}
 	}
 	return judgement{AdmitsLess, Notice, "TrainJobs may choose machines by fewer labels", Clause{Verb: "admit", Rest: "less"}}
@@ -131,14 +131,14 @@ func judgeForbiddenMachineLabels(c *match.Change) judgement {
 
 // judgeAllowedMachineResources judges the list of resources that TrainJobs of runtimes that others installed may ask for.
 func judgeAllowedMachineResources(c *match.Change) judgement {
-	if !c.Added() && len(missing(itemsOf(c.Old), itemsOf(c.New))) > 0 {
+	if !c.Added() && len(missingFrom(celListItems(c.Old), celListItems(c.New))) > 0 {
 		return judgement{AdmitsLess, Notice, "TrainJobs of external runtimes may ask for fewer kinds of resources", Clause{Verb: "admit", Rest: "less"}}
 	}
 	return judgement{AdmitsMore, Info, "TrainJobs of external runtimes may ask for more kinds of resources", Clause{Verb: "admit", Rest: "more"}}
 }
 
-// itemsOf reads a list of CEL.
-func itemsOf(list *object.Node) []string {
+// celListItems reads a list of CEL.
+func celListItems(list *object.Node) []string {
 	return strings.Split(strings.Trim(list.Scalar(), "[]"), ", ")
 }
 

@@ -35,12 +35,12 @@ func NewChangedLines() *ChangedLines {
 // Note remembers the lines of changes.
 func (l *ChangedLines) Note(changes []*match.Change) {
 	for _, c := range changes {
-		l.side(l.was, c.Before, c.Old, c.From, c.Whole())
-		l.side(l.is, c.After, c.New, c.To, c.Whole())
+		l.noteSide(l.was, c.Before, c.Old, c.From, c.Whole())
+		l.noteSide(l.is, c.After, c.New, c.To, c.Whole())
 	}
 }
 
-func (l *ChangedLines) side(lines map[fileLine]bool, o *object.Object, value *object.Node, from *origin.Origin, whole bool) {
+func (l *ChangedLines) noteSide(lines map[fileLine]bool, o *object.Object, value *object.Node, from *origin.Origin, whole bool) {
 	if o == nil || value == nil {
 		return
 	}
@@ -56,7 +56,7 @@ func (l *ChangedLines) side(lines map[fileLine]bool, o *object.Object, value *ob
 			}
 		}
 		known := len(lines)
-		l.origin(lines, own, o.Rule)
+		l.noteOrigin(lines, own, o.Rule)
 		at := own == nil || own.At.IsZero() || match.PositionOf(own.At) == match.PositionOf(o.Origin)
 		if at && !whole && len(lines) == known && !o.Origin.IsZero() {
 			l.vague[o.Origin.Path()] = true
@@ -64,8 +64,8 @@ func (l *ChangedLines) side(lines map[fileLine]bool, o *object.Object, value *ob
 	})
 }
 
-// origin notes the lines that a value comes from, or would. What a chart renders comes from all lines of its values.
-func (l *ChangedLines) origin(lines map[fileLine]bool, from, rule *origin.Origin) {
+// noteOrigin notes the lines that a value comes from, or would. What a chart renders comes from all lines of its values.
+func (l *ChangedLines) noteOrigin(lines map[fileLine]bool, from, rule *origin.Origin) {
 	if from == nil {
 		return
 	}
@@ -74,10 +74,10 @@ func (l *ChangedLines) origin(lines map[fileLine]bool, from, rule *origin.Origin
 		addLine(lines, at)
 	}
 	for i := range from.Lost {
-		l.origin(lines, from.Lost[i].Origin, rule)
+		l.noteOrigin(lines, from.Lost[i].Origin, rule)
 	}
 	if from.Kind == origin.Rendered && from != rule {
-		l.origin(lines, rule, rule)
+		l.noteOrigin(lines, rule, rule)
 	}
 }
 
@@ -86,7 +86,7 @@ const maxWords = 20000
 
 // wordsOf are the words of a text, none of a number.
 func wordsOf(n *object.Node) []string {
-	if _, _, amount := match.Quantities(n.Text, n.Text); amount || n.Kind != object.TextNode {
+	if _, _, amount := match.ParseQuantities(n.Text, n.Text); amount || n.Kind != object.TextNode {
 		return nil
 	}
 	return strings.FieldsFunc(n.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:=@"'[](){}`, r) })
@@ -98,12 +98,12 @@ func addLine(lines map[fileLine]bool, at source.Span) {
 	}
 }
 
-// has reports whether an object that differs names a line that a change of a spec is about, or says what is new there.
-func (l *ChangedLines) has(c *match.Change) bool {
-	return l.says(c) || c.Old != nil && standsIn(l.was, c.Old, c.From) || c.New != nil && standsIn(l.is, c.New, c.To)
+// hasLineOf reports whether an object that differs names a line that a change of a spec is about, or says what is new there.
+func (l *ChangedLines) hasLineOf(c *match.Change) bool {
+	return l.hasWordsOf(c) || c.Old != nil && comesFromLines(l.was, c.Old, c.From) || c.New != nil && comesFromLines(l.is, c.New, c.To)
 }
 
-func (l *ChangedLines) says(c *match.Change) bool {
+func (l *ChangedLines) hasWordsOf(c *match.Change) bool {
 	if c.Whole() || c.New == nil {
 		return false
 	}
@@ -111,7 +111,7 @@ func (l *ChangedLines) says(c *match.Change) bool {
 	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !l.words[word] })
 }
 
-func standsIn(lines map[fileLine]bool, value *object.Node, from *origin.Origin) bool {
+func comesFromLines(lines map[fileLine]bool, value *object.Node, from *origin.Origin) bool {
 	found := false
 	value.Leaves(from, func(_ []string, _ *object.Node, own *origin.Origin) {
 		found = found || own != nil && (lines[fileLine{own.At.Path(), own.At.Line}] || lines[fileLine{own.At.Path(), 0}])
@@ -131,8 +131,8 @@ func specSpans(c *match.Change) (before, after source.Span) {
 	return before, after
 }
 
-// written is a change of a spec as people read it, with its line: `tenants/speech.yaml:14: quota.cpu: 800 → 900`.
-func written(c *match.Change) string {
+// specChangeText is a change of a spec as people read it, with its line: `tenants/speech.yaml:14: quota.cpu: 800 → 900`.
+func specChangeText(c *match.Change) string {
 	before, at := specSpans(c)
 	if at.IsZero() {
 		at = before

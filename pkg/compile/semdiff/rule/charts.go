@@ -24,15 +24,15 @@ var chartsRule = &Rule{
 	Says: []Consequence{RestartsPlatform, RestartsNothing, AddsObjects, DeletesObjects, DeletesData},
 	claims: func(c *match.Change) bool {
 		o := c.Object()
-		part := rendered(o) && (slices.Contains(match.PlainKinds, o.ID.Kind) || !c.Whole() && c.Path[0] == "metadata") || slices.Contains(partKinds, o.ID.Kind)
+		part := isRendered(o) && (slices.Contains(match.PlainKinds, o.ID.Kind) || !c.Whole() && c.Path[0] == "metadata") || slices.Contains(partKinds, o.ID.Kind)
 		return o.ID.Kind != "Namespace" && (part || isWorkload(o) || o.ID.Kind == "CustomResourceDefinition")
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := eachOf(aspectOf, (*Cluster).component)(c, changes)
+		effects := judgeByCauseAnd(aspectOf, (*Cluster).componentEffect)(c, changes)
 		for _, change := range c.added {
 			// Others are told by the rule.
 			if change.Disposal.WithTenant && !change.Disposal.WithCluster && isWorkload(change.Object()) {
-				effects = append(effects, c.newWorkload([]*match.Change{change}))
+				effects = append(effects, c.newWorkloadEffect([]*match.Change{change}))
 			}
 		}
 		return effects
@@ -43,15 +43,15 @@ var chartsRule = &Rule{
 // beside plain objects and what other rules know, is told as what no rule understands.
 var partKinds = []string{"PodDisruptionBudget", "HorizontalPodAutoscaler", "Certificate"}
 
-func rendered(o *object.Object) bool { return o.Rule != nil && o.Rule.Kind == origin.Rendered }
+func isRendered(o *object.Object) bool { return o.Rule != nil && o.Rule.Kind == origin.Rendered }
 
-func (c *Cluster) component(part []*match.Change) Effect {
+func (c *Cluster) componentEffect(part []*match.Change) Effect {
 	first := part[0]
 	kind := first.Kind()
 	definition, workload := kind == "CustomResourceDefinition", isWorkload(first.Object())
 	switch {
 	case first.Whole() && first.Added() && workload:
-		return c.newWorkload(part)
+		return c.newWorkloadEffect(part)
 	case first.Whole() && first.Added():
 		return c.effect(part, AddsObjects, Info, "a component is new: "+kind).withClause("get", "new components")
 	case first.Whole() && definition:
@@ -63,19 +63,19 @@ func (c *Cluster) component(part []*match.Change) Effect {
 	case first.Whole():
 		return c.effect(part, DeletesObjects, Notice, "a component has one object less: "+kind).withClause("lose", "a part of a component")
 	case workload:
-		e := c.aspect(part)
+		e := c.aspectEffect(part)
 		e.Aspect = aspectOf(first)
 		return e
 	case definition:
 		return c.effect(part, RestartsNothing, Warning, "a kind of objects has another schema: those that exist may no longer be valid").withClause("get", "another schema of a kind")
 	}
-	return c.componentContent(part)
+	return c.componentContentEffect(part)
 }
 
-// componentContent is a part of a component that has another content. In a namespace of the cluster itself it may be anything.
-func (c *Cluster) componentContent(part []*match.Change) Effect {
+// componentContentEffect is a part of a component that has another content. In a namespace of the cluster itself it may be anything.
+func (c *Cluster) componentContentEffect(part []*match.Change) Effect {
 	o := part[0].Object()
-	if isSystem(o.ID.Namespace) {
+	if isSystemNamespace(o.ID.Namespace) {
 		return c.effect(part, RestartsNothing, Warning, "what the cluster itself runs by changes: "+objectName(o.ID)).withClauseOf("cluster "+c.Name, "set up", "its own "+objectName(o.ID)+" in another way")
 	}
 	return c.effect(part, RestartsNothing, Notice, "a component is set up in another way: "+o.ID.Kind).withClause("set up", "components in another way")
@@ -89,13 +89,13 @@ func stopsPods(change *match.Change) bool {
 	return change.Path.Is("spec", "replicas") && change.New.Scalar() == "0" || change.Path.Is("spec", "suspend") && change.New.Scalar() == "true"
 }
 
-// pauses reports whether a change leaves the pods of a workload as they are, whatever changes afterwards.
-func pauses(change *match.Change) bool {
+// leavesPodsAlone reports whether a change leaves the pods of a workload as they are, whatever changes afterwards.
+func leavesPodsAlone(change *match.Change) bool {
 	return change.Path.Is("spec", "paused") && change.New.Scalar() == "true"
 }
 
-// stopped is a component that runs no pods any more, or whose pods do not follow it any more.
-func (c *Cluster) stopped(part []*match.Change) Effect {
+// stoppedEffect is a component that runs no pods any more, or whose pods do not follow it any more.
+func (c *Cluster) stoppedEffect(part []*match.Change) Effect {
 	o := part[0].After
 	if !slices.ContainsFunc(part, stopsPods) {
 		return c.effect(part, RestartsNothing, Warning, "changes of a component no longer reach its pods: "+o.ID.Name).withClauseOf(objectName(o.ID), "keep", "its pods, whatever changes")
@@ -123,7 +123,7 @@ func aspectOf(c *match.Change) Aspect {
 		return ""
 	}
 	switch key := c.Path.Last(); {
-	case stopsPods(c) || pauses(c):
+	case stopsPods(c) || leavesPodsAlone(c):
 		return itsCount
 	case c.Path[0] != "spec" || c.Kind() != "Pod" && !c.Path.Has("template"):
 		// The template is what pods are made of: how many there are, and how they follow each other, replaces none.
@@ -136,16 +136,16 @@ func aspectOf(c *match.Change) Aspect {
 	return itsPods
 }
 
-func (c *Cluster) aspect(part []*match.Change) Effect {
+func (c *Cluster) aspectEffect(part []*match.Change) Effect {
 	first := part[0]
 	name := first.Object().ID.Name
 	switch aspectOf(first) {
 	case itself:
-		return c.componentContent(part)
+		return c.componentContentEffect(part)
 	case itsCount:
-		return c.stopped(part)
+		return c.stoppedEffect(part)
 	case itsImage:
-		return c.otherImage(part)
+		return c.otherImageEffect(part)
 	case itsAccount:
 		account, severity := cmp.Or(first.New.Scalar(), "default"), Warning
 		if c.powerfulAccount(first.After) != "" {
@@ -163,7 +163,7 @@ func (c *Cluster) aspect(part []*match.Change) Effect {
 		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" never pull their image: where a machine does not have it they do not start").
 			withClause("replace", "pods of "+name+", which never pull their image")
 	}
-	if isController(first.After) && slices.ContainsFunc(part, isPlaced) {
+	if isController(first.After) && slices.ContainsFunc(part, changesPlacement) {
 		return c.effect(part, RestartsPlatform, Warning, "the controller may start on other machines: where none fits nobody runs jobs").
 			withClause("replace", "the controller, which may start on other machines")
 	}
@@ -179,8 +179,8 @@ func amountGrows(change *match.Change) bool {
 	return change.Old != nil && change.New != nil && trendOf(change.Old, change.New) == more
 }
 
-// otherImage is another program with the rights of a component: who may push to its registry decides over the cluster.
-func (c *Cluster) otherImage(part []*match.Change) Effect {
+// otherImageEffect is another program with the rights of a component: who may push to its registry decides over the cluster.
+func (c *Cluster) otherImageEffect(part []*match.Change) Effect {
 	name := part[0].Object().ID.Name
 	severity, title, image := Notice, "pods of a component are replaced, with another image: "+name, ""
 	for _, change := range part {
@@ -189,15 +189,15 @@ func (c *Cluster) otherImage(part []*match.Change) Effect {
 		if is != "" {
 			brought = []string{is}
 		}
-		image = cmp.Or(image, several(brought))
+		image = cmp.Or(image, severalText(brought))
 		comes := was == "" && len(newImages(change)) > 0
 		switch host := c.newRegistry(brought); {
 		case host != "":
-			severity, title, image = Critical, "pods of "+name+" start with an image from a registry that nothing on the cluster came from: "+host, several(brought)
+			severity, title, image = Critical, "pods of "+name+" start with an image from a registry that nothing on the cluster came from: "+host, severalText(brought)
 		case severity < Warning && comes && (isController(change.After) || c.powerfulAccount(change.After) != ""):
 			severity, title = Warning, "pods of "+name+" get another container, with what the component may do: "+image
-		case severity < Warning && was != "" && is != "" && registry(was) != registry(is):
-			severity, title = Warning, "pods of "+name+" start with an image from another registry: "+registry(is)
+		case severity < Warning && was != "" && is != "" && registryOf(was) != registryOf(is):
+			severity, title = Warning, "pods of "+name+" start with an image from another registry: "+registryOf(is)
 		case severity < Warning && strings.Contains(was, "@sha256:") && !strings.Contains(is, "@sha256:"):
 			severity, title = Warning, "pods of "+name+" start with an image without digest: whoever can push the tag decides what runs"
 		}
@@ -209,20 +209,20 @@ func (c *Cluster) otherImage(part []*match.Change) Effect {
 	return c.effect(part, RestartsPlatform, severity, title).withClause("replace", rest)
 }
 
-// arguments are those that come and go, each with a sign.
-func arguments(part []*match.Change) string {
+// argumentChanges are those that come and go, each with a sign.
+func argumentChanges(part []*match.Change) string {
 	var words []string
 	for _, change := range part {
 		was, is := change.Old.Strings(), change.New.Strings()
-		for _, added := range missing(is, was) {
-			words = append(words, "+ "+value(named(added)))
+		for _, added := range missingFrom(is, was) {
+			words = append(words, "+ "+valueText(textNode(added)))
 		}
-		for _, gone := range missing(was, is) {
-			words = append(words, "- "+value(named(gone)))
+		for _, gone := range missingFrom(was, is) {
+			words = append(words, "- "+valueText(textNode(gone)))
 		}
 	}
 	if len(words) == 0 {
 		return "their order"
 	}
-	return several(words)
+	return severalText(words)
 }

@@ -35,7 +35,7 @@ type Tenant struct {
 type Cluster struct {
 	Name string
 	// was and is are what is known of both states.
-	was, is *state
+	was, is *clusterState
 	// added and removed are the objects that only one state has, under any name.
 	added, removed []*match.Change
 	// unclaimed are those of added that come with a namespace and that no rule would understand otherwise.
@@ -54,7 +54,7 @@ type Cluster struct {
 // NewCluster puts together what is known of a cluster.
 func NewCluster(known ClusterInput) *Cluster {
 	c := &Cluster{
-		Name: known.Name, was: newState(known.Before), is: newState(known.After), tenants: known.Tenants, selected: map[string][]string{}, owners: make(map[string]string, len(known.After)),
+		Name: known.Name, was: newClusterState(known.Before), is: newClusterState(known.After), tenants: known.Tenants, selected: map[string][]string{}, owners: make(map[string]string, len(known.After)),
 		allClusters: known.AllClusters,
 	}
 	if c.allClusters == nil {
@@ -65,7 +65,7 @@ func NewCluster(known ClusterInput) *Cluster {
 			c.owners[name] = known.Tenants[i].Name
 		}
 	}
-	for _, s := range []*state{c.was, c.is} {
+	for _, s := range []*clusterState{c.was, c.is} {
 		for name, n := range s.namespaces {
 			if n.tenant != "" {
 				c.owners[name] = n.tenant
@@ -86,8 +86,8 @@ func (c *Cluster) Exists() (before, after bool) { return c.was.exists, c.is.exis
 // isNew reports whether only the state afterwards has the cluster.
 func (c *Cluster) isNew() bool { return c.is.exists && !c.was.exists }
 
-// subject is whom a change happens to.
-func (c *Cluster) subject(change *match.Change) Subject {
+// subjectOf is whom a change happens to.
+func (c *Cluster) subjectOf(change *match.Change) Subject {
 	o := change.Object()
 	s := Subject{Cluster: c.Name, Tenant: c.tenantOf(o), Namespace: o.ID.Namespace, Object: o.ID.String(), Path: change.Path.String()}
 	switch o.ID.Kind {
@@ -104,26 +104,26 @@ func (c *Cluster) tenantOf(o *object.Object) string {
 	if own := o.Root.Scalar("metadata", "labels", mpi.TenantLabel); own != "" {
 		return own
 	}
-	return c.owner(o.ID.Namespace)
+	return c.ownerOfNamespace(o.ID.Namespace)
 }
 
-// owner is the tenant that a namespace belongs to, or "".
-func (c *Cluster) owner(namespace string) string { return c.owners[namespace] }
+// ownerOfNamespace is the tenant that a namespace belongs to, or "".
+func (c *Cluster) ownerOfNamespace(namespace string) string { return c.owners[namespace] }
 
-// users are the tenants that may use a runtime, sorted.
-func (c *Cluster) users(runtime string) []string {
+// tenantsUsing are the tenants that may use a runtime, sorted.
+func (c *Cluster) tenantsUsing(runtime string) []string {
 	var names []string
 	for i := range c.tenants {
 		if slices.Contains(c.tenants[i].Runtimes, runtime) {
 			names = append(names, c.tenants[i].Name)
 		}
 	}
-	for _, s := range []*state{c.is, c.was} {
+	for _, s := range []*clusterState{c.is, c.was} {
 		for _, n := range s.namespaces {
 			if slices.Contains(n.runtimes, runtime) {
 				names = append(names, n.tenant)
 			}
 		}
 	}
-	return distinct(names)
+	return sortedDistinct(names)
 }

@@ -23,7 +23,7 @@ var displayMetadataRule = &Rule{
 		selected := c.Kind() == "Namespace" && c.Path.Is("metadata", "labels", "*")
 		return !c.Whole() && !selected && isDisplayMetadata(c.Path)
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		return c.effect(part, RestartsNothing, Info, "what people read changes").withClause("are", "described in other words")
 	}),
 }

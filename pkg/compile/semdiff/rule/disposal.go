@@ -20,7 +20,7 @@ func (c *Cluster) decideDisposal(change *match.Change) {
 		return
 	}
 	id := change.Object().ID
-	change.Disposal.Stays = change.Removed() && id.Kind != "PersistentVolumeClaim" && c.stays(change.Before)
+	change.Disposal.Stays = change.Removed() && id.Kind != "PersistentVolumeClaim" && c.staysOnCluster(change.Before)
 	if slices.Contains([]string{"ClusterQueue", "Cohort", "PersistentVolumeClaim", "Namespace"}, id.Kind) {
 		// They have words of their own.
 		return
@@ -34,8 +34,8 @@ func (c *Cluster) decideDisposal(change *match.Change) {
 	change.Disposal.WithTenant = withNamespace || tenant != "" && with.tenants[tenant] && !without.tenants[tenant]
 }
 
-// handedOver are the tenants that a namespace belonged to and belongs to, where another one has it now.
-func (c *Cluster) handedOver(namespace string) (from, to string, moved bool) {
+// namespaceHandover are the tenants that a namespace belonged to and belongs to, where another one has it now.
+func (c *Cluster) namespaceHandover(namespace string) (from, to string, moved bool) {
 	was, is := c.was.namespaces[namespace], c.is.namespaces[namespace]
 	if was == nil || is == nil || was.tenant == "" || is.tenant == "" || was.tenant == is.tenant {
 		return "", "", false
@@ -49,20 +49,20 @@ func (c *Cluster) volumesOf(namespace string) string {
 	for _, volume := range c.was.claims[namespace] {
 		names = append(names, volume.name+" ("+volume.size+")")
 	}
-	return strings.Join(distinct(names), ", ")
+	return strings.Join(sortedDistinct(names), ", ")
 }
 
-// stays reports whether an object stays on the cluster when it is no longer compiled.
-func (c *Cluster) stays(o *object.Object) bool {
-	return isKeptByEngine(o) || c.appliedByHand() || !c.prunes(o.Folder)
+// staysOnCluster reports whether an object stays on the cluster when it is no longer compiled.
+func (c *Cluster) staysOnCluster(o *object.Object) bool {
+	return isKeptByEngine(o) || c.appliedByHand() || !c.prunesFolder(o.Folder)
 }
 
-// prunes reports whether the GitOps engine deletes what is no longer compiled into a folder. What decides is the stage as it is told
+// prunesFolder reports whether the GitOps engine deletes what is no longer compiled into a folder. What decides is the stage as it is told
 // afterwards; where the stage goes, too, whether what it applied goes with it. An engine that finds no folder any more stops, and deletes
 // nothing (https://fluxcd.io/flux/components/kustomize/kustomizations/#path,
 // https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/). It is true where no stage is known that applies the folder.
-func (c *Cluster) prunes(folder string) bool {
-	s := c.was.engine.applies(c.Name, folder)
+func (c *Cluster) prunesFolder(folder string) bool {
+	s := c.was.engine.stageOfFolder(c.Name, folder)
 	switch {
 	case s == nil:
 		return true
@@ -70,10 +70,10 @@ func (c *Cluster) prunes(folder string) bool {
 		// The stages stay on the cluster, and go on with the folders that there still are.
 		return s.prunes && c.stageHasObjects(s)
 	}
-	if later := c.is.engine.same(s); later != nil {
+	if later := c.is.engine.sameStage(s); later != nil {
 		return later.prunes && c.stageHasObjects(later)
 	}
-	if s.kept || c.was.engine.applies(c.Name, s.in) != s && !c.prunes(s.in) {
+	if s.kept || c.was.engine.stageOfFolder(c.Name, s.in) != s && !c.prunesFolder(s.in) {
 		// It goes on as it was told last: another engine may follow it.
 		return s.prunes && c.stageHasObjects(s)
 	}
@@ -85,8 +85,8 @@ func (c *Cluster) prunes(folder string) bool {
 func (c *Cluster) keepsAfterEngine() bool { return len(c.was.engine) > 0 && len(c.is.engine) == 0 }
 
 // stageHasObjects reports whether something is compiled into the folder of a stage.
-func (c *Cluster) stageHasObjects(s *stage) bool {
-	tail, within := s.within(c.Name)
+func (c *Cluster) stageHasObjects(s *engineStage) bool {
+	tail, within := s.folderBelow(c.Name)
 	if !within {
 		return true
 	}

@@ -39,7 +39,7 @@ type Aspect string
 
 // effect returns what some changes of one object with one cause mean. Its detail is the changes themselves, where a rule has nothing better.
 func (c *Cluster) effect(changes []*match.Change, consequence Consequence, severity Severity, title string) Effect {
-	e := Effect{Consequence: consequence, Severity: severity, Subject: c.subject(changes[0]), Title: title, Detail: changesText(changes), Changes: changes}
+	e := Effect{Consequence: consequence, Severity: severity, Subject: c.subjectOf(changes[0]), Title: title, Detail: changesText(changes), Changes: changes}
 	e.Before, e.After = changes[0].Spans()
 	return e
 }
@@ -80,8 +80,8 @@ func (e Effect) withHelp(help string) Effect {
 	return e
 }
 
-// inPlatform names the namespace where no tenant owns it.
-func (e Effect) inPlatform() Effect {
+// withNamespaceSubject names the namespace where no tenant owns it.
+func (e Effect) withNamespaceSubject() Effect {
 	if e.Subject.Tenant == "" && e.Clause != (Clause{}) {
 		e.Clause.Of = "namespace " + e.Subject.Namespace
 	}

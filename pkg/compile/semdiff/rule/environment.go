@@ -17,8 +17,8 @@ var environmentRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return isRuntime(c) && !c.Whole() && (c.Path.Has("env") || c.Path.Has("envFrom"))
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
-		severity, title, rest := Notice, "new jobs get another environment: "+strings.Join(variables(part), ", "), "new jobs another environment"
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
+		severity, title, rest := Notice, "new jobs get another environment: "+strings.Join(changedVariables(part), ", "), "new jobs another environment"
 		if found := risksOf(part); len(found) > 0 {
 			severity, title, rest = found[0].severity(), title+", which "+found[0].description, rest+", which "+found[0].description
 		}
@@ -26,8 +26,8 @@ var environmentRule = &Rule{
 	}),
 }
 
-// variables are the names of the variables that change.
-func variables(changes []*match.Change) []string {
+// changedVariables are the names of the variables that change.
+func changedVariables(changes []*match.Change) []string {
 	var names []string
 	for _, c := range changes {
 		for i, key := range c.Path {
@@ -46,7 +46,7 @@ func variables(changes []*match.Change) []string {
 	if slices.ContainsFunc(changes, func(c *match.Change) bool { return c.Path.Has("envFrom") }) {
 		names = append(names, "all variables of a ConfigMap or Secret")
 	}
-	if names = distinct(names); len(names) == 0 {
+	if names = sortedDistinct(names); len(names) == 0 {
 		return []string{"its order"}
 	}
 	return names

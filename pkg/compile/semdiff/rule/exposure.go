@@ -53,7 +53,7 @@ func exposedWays(o *object.Object) []exposedWay {
 	case o == nil:
 		return nil
 	case slices.Contains(routingKinds, o.ID.Kind):
-		return []exposedWay{{description: strings.TrimSpace("the " + o.ID.Kind + " " + strings.Join(hosts(&o.Root), ", "))}}
+		return []exposedWay{{description: strings.TrimSpace("the " + o.ID.Kind + " " + strings.Join(routeHosts(&o.Root), ", "))}}
 	case o.ID.Kind != "Service" || o.ID.Group != "":
 		return nil
 	}
@@ -70,7 +70,7 @@ func exposedWays(o *object.Object) []exposedWay {
 	return ways
 }
 
-func allWays(ways []exposedWay) string {
+func waysText(ways []exposedWay) string {
 	words := make([]string, len(ways))
 	for i := range ways {
 		words[i] = ways[i].description
@@ -78,13 +78,13 @@ func allWays(ways []exposedWay) string {
 	return strings.Join(words, " and ")
 }
 
-// hosts are the names under which what routes requests is reached.
-func hosts(root *object.Node) []string {
+// routeHosts are the names under which what routes requests is reached.
+func routeHosts(root *object.Node) []string {
 	found := []string{root.Scalar("spec", "host")}
 	for rule := range items(root.At("spec", "rules")) {
 		found = append(found, rule.Scalar("host"))
 	}
-	return distinct(append(found, root.At("spec", "hostnames").Strings()...))
+	return sortedDistinct(append(found, root.At("spec", "hostnames").Strings()...))
 }
 
 // externalName is the host that stands for a Service, "" where pods do.
@@ -102,7 +102,7 @@ func (c *Cluster) newExposure(part []*match.Change, ways []exposedWay) Effect {
 		severity = Critical
 	}
 	o := part[0].After
-	by := allWays(ways)
+	by := waysText(ways)
 	return c.effect(part, OpensNetwork, severity, withArticle(o.ID.Kind)+" is reachable from outside of the cluster, by "+by).withDetail(objectName(o.ID)+": "+by).
 		withClauseOf(objectName(o.ID), "are", "reachable from outside of the cluster").withJobs(JobsIncluded)
 }
@@ -112,12 +112,12 @@ func (c *Cluster) changedExposure(part []*match.Change) Effect {
 	before, after := exposedWays(part[0].Before), exposedWays(part[0].After)
 	o := part[0].Object().ID
 	name := objectName(o)
-	switch gained, lost := missing(after, before), missing(before, after); {
+	switch gained, lost := missingFrom(after, before), missingFrom(before, after); {
 	case len(gained) > 0:
 		return c.newExposure(part, gained)
 	case len(lost) > 0:
-		return c.effect(part, ClosesNetwork, Warning, withArticle(o.Kind)+" no longer opens the way from outside of the cluster: "+allWays(lost)).
-			withClauseOf(name, "are", "no longer reachable from outside of the cluster by "+allWays(lost)).withJobs(JobsHampered)
+		return c.effect(part, ClosesNetwork, Warning, withArticle(o.Kind)+" no longer opens the way from outside of the cluster: "+waysText(lost)).
+			withClauseOf(name, "are", "no longer reachable from outside of the cluster by "+waysText(lost)).withJobs(JobsHampered)
 	}
 	if to := externalName(part[0].After); to != "" && to != externalName(part[0].Before) {
 		return c.effect(part, OpensNetwork, Warning, "a Service leads out of the namespace: who asks "+o.Name+" is answered by "+to).withClauseOf(name, "lead", "to "+to).withJobs(JobsIncluded)

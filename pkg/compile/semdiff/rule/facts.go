@@ -16,9 +16,9 @@ type Facts struct {
 	network    isolation.Facts
 	access     access.Facts
 	namespaces []*namespace
-	claims     []claim
+	claims     []volumeClaim
 	queues     []*queue
-	stages     []stage
+	stages     []engineStage
 	// closed are namespaces with a policy that denies everything and that an engine leaves alone.
 	closed []string
 	// registries are those that the images of components and runtimes come from.
@@ -37,8 +37,8 @@ type namespace struct {
 	kept                 bool
 }
 
-// claim is a volume of a namespace.
-type claim struct{ namespace, name, size string }
+// volumeClaim is a volume of a namespace.
+type volumeClaim struct{ namespace, name, size string }
 
 // FactsOf reads the objects of a unit.
 func FactsOf(objects []object.Object) *Facts {
@@ -63,7 +63,7 @@ func FactsOf(objects []object.Object) *Facts {
 		case constraintKind:
 			f.constraints = true
 		case "PersistentVolumeClaim":
-			f.claims = append(f.claims, claim{o.ID.Namespace, o.ID.Name, o.Root.Scalar("spec", "resources", "requests", "storage")})
+			f.claims = append(f.claims, volumeClaim{o.ID.Namespace, o.ID.Name, o.Root.Scalar("spec", "resources", "requests", "storage")})
 		case "ClusterQueue", "Cohort", "ResourceQuota":
 			if q := readQueue(o); q != nil {
 				f.queues = append(f.queues, q)
@@ -77,11 +77,11 @@ func FactsOf(objects []object.Object) *Facts {
 				f.runtimes = append(f.runtimes, o.ID.Name)
 			}
 			if hasPods(o) {
-				f.registries = append(f.registries, registries(images(&o.Root))...)
+				f.registries = append(f.registries, registriesOf(imagesOf(&o.Root))...)
 			}
 		}
 	}
-	f.registries, f.sources, f.folders = distinct(f.registries), distinct(f.sources), distinct(f.folders)
+	f.registries, f.sources, f.folders = sortedDistinct(f.registries), sortedDistinct(f.sources), sortedDistinct(f.folders)
 	return f
 }
 
@@ -107,8 +107,8 @@ func isKeptByEngine(o *object.Object) bool {
 	return annotations.Scalar(fluxPrune) == "disabled" || strings.Contains(annotations.Scalar(argoOptions), "Prune=false")
 }
 
-// stage is one folder that a GitOps engine applies.
-type stage struct {
+// engineStage is one folder that a GitOps engine applies.
+type engineStage struct {
 	// object is the object that tells the engine to.
 	object object.ID
 	// in is the folder that the object is in, folder the one that the stage applies.
@@ -122,19 +122,19 @@ type stage struct {
 	account string
 }
 
-func readStage(o *object.Object) (s stage, applies bool) {
+func readStage(o *object.Object) (s engineStage, applies bool) {
 	switch {
 	case strings.HasSuffix(o.ID.Group, "kustomize.toolkit.fluxcd.io"):
-		s = stage{folder: o.Root.Scalar("spec", "path"), prunes: o.Root.Scalar("spec", "prune") == "true", forces: o.Root.Scalar("spec", "force") == "true"}
+		s = engineStage{folder: o.Root.Scalar("spec", "path"), prunes: o.Root.Scalar("spec", "prune") == "true", forces: o.Root.Scalar("spec", "force") == "true"}
 		if account := o.Root.Scalar("spec", "serviceAccountName"); account != "" {
 			s.account = o.ID.Namespace + "/" + account
 		}
 	case o.ID.Group == argoGroup:
-		s = stage{folder: o.Root.Scalar("spec", "source", "path"), prunes: o.Root.Scalar("spec", "syncPolicy", "automated", "prune") == "true"}
-		s.forces = replaces(o.Root.At("spec", "syncPolicy", "syncOptions").Strings())
+		s = engineStage{folder: o.Root.Scalar("spec", "source", "path"), prunes: o.Root.Scalar("spec", "syncPolicy", "automated", "prune") == "true"}
+		s.forces = replacesObjects(o.Root.At("spec", "syncPolicy", "syncOptions").Strings())
 	default:
-		return stage{}, false
+		return engineStage{}, false
 	}
-	s.object, s.in, s.cascades, s.kept = o.ID, o.Folder, cascades(o), isKeptByEngine(o)
+	s.object, s.in, s.cascades, s.kept = o.ID, o.Folder, deletesWithStage(o), isKeptByEngine(o)
 	return s, true
 }

@@ -19,11 +19,11 @@ var gitopsRule = &Rule{
 	Says: []Consequence{ChangesSync, WidensAccess, AddsObjects, DeletesObjects, LeavesObjects, RestartsNothing},
 	claims: func(c *match.Change) bool {
 		if isEngine(c) {
-			return !comesAlong(c) && (c.Whole() || c.Path[0] != "metadata" || isSyncKey(c.Path))
+			return !comesWithOwner(c) && (c.Whole() || c.Path[0] != "metadata" || isSyncKey(c.Path))
 		}
 		return !c.Whole() && isSyncKey(c.Path)
 	},
-	judge: eachOf(topicOf, (*Cluster).wiring),
+	judge: judgeByCauseAnd(topicOf, (*Cluster).wiringEffect),
 }
 
 func isEngine(c *match.Change) bool { return isEngineObject(c.Object()) }
@@ -38,28 +38,28 @@ func isSyncKey(p match.Path) bool {
 		len(p) > 1 && p[0] == "metadata" && p[1] == "finalizers"
 }
 
-// topic is what a change of the wiring is about.
-type topic string
+// wiringTopic is what a change of the wiring is about.
+type wiringTopic string
 
 // The topics.
 const (
-	pruning topic = "prune"
+	pruning wiringTopic = "prune"
 	// finishing is what must be done before an object goes that is none of the engine's.
-	finishing topic = "finalizers"
-	keeping   topic = "keep"
-	ordering  topic = "order"
-	health    topic = "health"
-	origins   topic = "source"
-	follows   topic = "repository"
-	identity  topic = "identity"
-	bounds    topic = "bounds"
-	pausing   topic = "suspend"
-	timing    topic = "timing"
-	manner    topic = "manner"
-	whole     topic = "whole"
+	finishing wiringTopic = "finalizers"
+	keeping   wiringTopic = "keep"
+	ordering  wiringTopic = "order"
+	health    wiringTopic = "health"
+	origins   wiringTopic = "source"
+	follows   wiringTopic = "repository"
+	identity  wiringTopic = "identity"
+	bounds    wiringTopic = "bounds"
+	pausing   wiringTopic = "suspend"
+	timing    wiringTopic = "timing"
+	manner    wiringTopic = "manner"
+	whole     wiringTopic = "whole"
 )
 
-func topicOf(c *match.Change) topic {
+func topicOf(c *match.Change) wiringTopic {
 	p := c.Path
 	switch {
 	case c.Whole():
@@ -98,7 +98,7 @@ func topicOf(c *match.Change) topic {
 var times = []string{"interval", "retryInterval", "timeout", "duration", "maxDuration", "factor", "limit", "revisionHistoryLimit"}
 
 // wirings are what changes of most topics mean, whatever the change.
-var wirings = map[topic]struct {
+var wirings = map[wiringTopic]struct {
 	consequence   Consequence
 	severity      Severity
 	title, clause string
@@ -112,29 +112,29 @@ var wirings = map[topic]struct {
 	manner:   {ChangesSync, Warning, "the GitOps engine applies or deletes in another way", "applied in another way"},
 }
 
-func (c *Cluster) wiring(part []*match.Change) Effect {
+func (c *Cluster) wiringEffect(part []*match.Change) Effect {
 	change := part[0]
 	switch about := topicOf(change); about {
 	case whole:
 		return c.stageAddedOrRemoved(part)
 	case keeping:
-		return c.keptObjects(part)
+		return c.keptObjectsEffect(part)
 	case finishing:
 		return c.effect(part, ChangesSync, Warning, "what must be done before an object is deleted changes").withClause("have", "objects that are deleted in another way")
 	case bounds:
-		return c.bounds(part)
+		return c.projectBoundsEffect(part)
 	case follows:
-		return c.repositoryChanged(part)
+		return c.repositoryEffect(part)
 	case pruning:
-		return c.prunesNow(part)
+		return c.pruningEffect(part)
 	case manner:
-		return c.syncOptions(part)
+		return c.syncOptionsEffect(part)
 	case timing:
-		return c.syncInterval(part)
+		return c.syncIntervalEffect(part)
 	case identity:
-		return c.appliesAs(part)
+		return c.applierEffect(part)
 	case pausing:
-		return c.paused(part)
+		return c.pausedEffect(part)
 	case origins:
 		return c.sourceChanged(part)
 	default:
@@ -143,8 +143,8 @@ func (c *Cluster) wiring(part []*match.Change) Effect {
 	}
 }
 
-// appliesAs says with whose rights an engine applies: with its own, which are those of the whole cluster, where nothing bounds it any more.
-func (c *Cluster) appliesAs(part []*match.Change) Effect {
+// applierEffect says with whose rights an engine applies: with its own, which are those of the whole cluster, where nothing bounds it any more.
+func (c *Cluster) applierEffect(part []*match.Change) Effect {
 	w := wirings[identity]
 	unbound := slices.ContainsFunc(part, func(change *match.Change) bool {
 		return change.Removed() || change.Path.Last() == "project" && change.New.Scalar() == "default"
@@ -172,8 +172,8 @@ func (c *Cluster) sourceChanged(part []*match.Change) Effect {
 // isCommit is how a commit is named, which nobody can change.
 var isCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// paused reports whether an engine goes on to apply what is merged.
-func (c *Cluster) paused(part []*match.Change) Effect {
+// pausedEffect reports whether an engine goes on to apply what is merged.
+func (c *Cluster) pausedEffect(part []*match.Change) Effect {
 	w := wirings[pausing]
 	for _, change := range part {
 		switch {
@@ -189,8 +189,8 @@ func (c *Cluster) paused(part []*match.Change) Effect {
 // seldom is when an engine looks so rarely that what is merged, and what somebody changes by hand, stays as it is for a day.
 const seldom = 24 * time.Hour
 
-// syncInterval says when the engine looks: so rarely that it hardly looks at all is a warning.
-func (c *Cluster) syncInterval(part []*match.Change) Effect {
+// syncIntervalEffect says when the engine looks: so rarely that it hardly looks at all is a warning.
+func (c *Cluster) syncIntervalEffect(part []*match.Change) Effect {
 	for _, change := range part {
 		was, _ := time.ParseDuration(change.Old.Scalar())
 		is, _ := time.ParseDuration(change.New.Scalar())
@@ -238,8 +238,8 @@ var annotationManners = []struct{ key, value, words, undone string }{
 	{fluxApply, "Merge", "keeps what others write into objects", "no longer keeps what others write into objects"},
 }
 
-// syncOptions is what the engine does otherwise with what it applies.
-func (c *Cluster) syncOptions(part []*match.Change) Effect {
+// syncOptionsEffect is what the engine does otherwise with what it applies.
+func (c *Cluster) syncOptionsEffect(part []*match.Change) Effect {
 	w := wirings[manner]
 	var words []string
 	severity := w.severity
@@ -250,13 +250,13 @@ func (c *Cluster) syncOptions(part []*match.Change) Effect {
 			case change.Removed():
 				words = append(words, "no longer applies "+m.words)
 			default:
-				words, severity = append(words, "applies "+m.words+": "+value(change.New)), max(severity, m.severity)
+				words, severity = append(words, "applies "+m.words+": "+valueText(change.New)), max(severity, m.severity)
 			}
 		}
 	}
 	for _, change := range part {
 		if isSource(change) && change.Path.Has("ignore") && !change.Removed() {
-			words, severity = append(words, "applies something else than what is compiled and reviewed: it leaves files of the repository out: "+value(change.New)), Critical
+			words, severity = append(words, "applies something else than what is compiled and reviewed: it leaves files of the repository out: "+valueText(change.New)), Critical
 		}
 	}
 	for _, m := range annotationManners {
@@ -273,12 +273,12 @@ func (c *Cluster) syncOptions(part []*match.Change) Effect {
 	if len(words) == 0 {
 		return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 	}
-	all := strings.Join(distinct(words), ", and ")
+	all := strings.Join(sortedDistinct(words), ", and ")
 	return c.effect(part, ChangesSync, severity, "the GitOps engine "+all).withClause("have", "a GitOps engine that "+all)
 }
 
-// prunesNow says what becomes of what git no longer has, and of what a stage applied that goes.
-func (c *Cluster) prunesNow(part []*match.Change) Effect {
+// pruningEffect says what becomes of what git no longer has, and of what a stage applied that goes.
+func (c *Cluster) pruningEffect(part []*match.Change) Effect {
 	change := part[0]
 	at := slices.IndexFunc(part, func(own *match.Change) bool { return !own.Path.Has("finalizers") })
 	switch {
@@ -300,10 +300,10 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 	switch {
 	case change.Added():
 		return c.effect(part, AddsObjects, Info, "the GitOps engine is told more: "+kind).withClause("are", "synced in a new stage")
-	case cascades(change.Before) && c.keepsNamespaces(change.Before.ID):
+	case deletesWithStage(change.Before) && c.keepsNamespaces(change.Before.ID):
 		return c.effect(part, DeletesObjects, Critical, "a stage of the GitOps engine goes, and what it applied goes with it, but namespaces and what else is marked to stay").
 			withClause("lose", "what a stage applied, but namespaces").withJobs(JobsHampered).withHelp("suspend the stage and turn its pruning off before it is removed")
-	case cascades(change.Before):
+	case deletesWithStage(change.Before):
 		return c.effect(part, DeletesObjects, Critical, "a stage of the GitOps engine goes, and everything that it applied goes with it, running jobs too").
 			withClause("lose", "everything that a stage applied").withJobs(JobsStopped).withHelp("suspend the stage and turn its pruning off before it is removed")
 	}
@@ -318,7 +318,7 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 func (c *Cluster) keepsNamespaces(id object.ID) bool {
 	found := false
 	for _, space := range c.was.namespaces {
-		if s := c.was.engine.applies(c.Name, space.folder); s == nil || s.object != id {
+		if s := c.was.engine.stageOfFolder(c.Name, space.folder); s == nil || s.object != id {
 			continue
 		}
 		if found = space.kept; !found {
@@ -328,10 +328,10 @@ func (c *Cluster) keepsNamespaces(id object.ID) bool {
 	return found
 }
 
-// keptObjects says what becomes of objects that an engine keeps, or kept.
-func (c *Cluster) keptObjects(part []*match.Change) Effect {
-	before, after := protections(part[0].Before), protections(part[0].After)
-	switch lost, gained := missing(before, after), missing(after, before); {
+// keptObjectsEffect says what becomes of objects that an engine keeps, or kept.
+func (c *Cluster) keptObjectsEffect(part []*match.Change) Effect {
+	before, after := engineProtections(part[0].Before), engineProtections(part[0].After)
+	switch lost, gained := missingFrom(before, after), missingFrom(after, before); {
 	case len(c.was.engine)+len(c.is.engine) == 0:
 		return c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none").withClause("have", "other annotations for a GitOps engine")
 	case len(lost) > 0:
@@ -342,14 +342,14 @@ func (c *Cluster) keptObjects(part []*match.Change) Effect {
 	return c.effect(part, ChangesSync, Notice, "the GitOps engine applies an object in another way").withClause("have", "objects that are applied in another way")
 }
 
-// protections are what keeps an object from an engine: that it is not pruned, by either engine, and that it does not go with its stage.
-func protections(o *object.Object) []string {
+// engineProtections are what keeps an object from an engine: that it is not pruned, by either engine, and that it does not go with its stage.
+func engineProtections(o *object.Object) []string {
 	var found []string
 	annotations := o.Root.At("metadata", "annotations")
 	if annotations.Scalar(fluxPrune) == "disabled" {
 		found = append(found, fluxPrune)
 	}
-	for _, option := range entries(annotations.Scalar(argoOptions)) {
+	for _, option := range splitList(annotations.Scalar(argoOptions)) {
 		if option = strings.TrimSpace(option); option == "Prune=false" || option == "Delete=false" {
 			found = append(found, option)
 		}
@@ -368,24 +368,24 @@ const (
 	fluxApply = fluxKeys + "ssa"
 )
 
-// replaces reports whether sync options tell Argo CD to delete and make again what it cannot change
+// replacesObjects reports whether sync options tell Argo CD to delete and make again what it cannot change
 // (https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/#force-sync).
-func replaces(options []string) bool {
+func replacesObjects(options []string) bool {
 	has := func(want string) bool {
 		return slices.ContainsFunc(options, func(option string) bool { return strings.TrimSpace(option) == want })
 	}
 	return has("Force=true") && has("Replace=true")
 }
 
-// forceSync reports whether the engine deletes an object and makes it again where it cannot change it.
-func (c *Cluster) forceSync(o *object.Object) bool {
+// isForceSynced reports whether the engine deletes an object and makes it again where it cannot change it.
+func (c *Cluster) isForceSynced(o *object.Object) bool {
 	annotations := o.Root.At("metadata", "annotations")
-	s := c.is.engine.applies(c.Name, o.Folder)
-	return len(c.is.engine) > 0 && (annotations.Scalar(fluxForce) == "enabled" || replaces(entries(annotations.Scalar(argoOptions))) || s != nil && s.forces)
+	s := c.is.engine.stageOfFolder(c.Name, o.Folder)
+	return len(c.is.engine) > 0 && (annotations.Scalar(fluxForce) == "enabled" || replacesObjects(splitList(annotations.Scalar(argoOptions))) || s != nil && s.forces)
 }
 
-// repositoryChanged is another repository: those who can write there decide what runs on the cluster, with the rights of the engine.
-func (c *Cluster) repositoryChanged(part []*match.Change) Effect {
+// repositoryEffect is another repository: those who can write there decide what runs on the cluster, with the rights of the engine.
+func (c *Cluster) repositoryEffect(part []*match.Change) Effect {
 	was, is := part[0].Old.Scalar(), part[0].New.Scalar()
 	if repositoryPlace(was) == repositoryPlace(is) {
 		return c.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way").withClause("are", "applied from or to another place")
@@ -407,9 +407,9 @@ func repositoryPlace(address string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(host+"/"+path, "/"), ".git")
 }
 
-// cascades reports whether an engine deletes what a stage applied when the stage itself is deleted
+// deletesWithStage reports whether an engine deletes what a stage applied when the stage itself is deleted
 // (https://fluxcd.io/flux/components/kustomize/kustomizations/#prune, https://argo-cd.readthedocs.io/en/stable/user-guide/app_deletion/).
-func cascades(o *object.Object) bool {
+func deletesWithStage(o *object.Object) bool {
 	if o.ID.Group == argoGroup {
 		return slices.ContainsFunc(o.Root.At("metadata", "finalizers").Strings(), func(name string) bool { return strings.HasPrefix(name, cascading) })
 	}
@@ -428,15 +428,15 @@ func cascades(o *object.Object) bool {
 // cascading begins the finalizers with which Argo CD deletes what an Application applied.
 const cascading = "resources-finalizer.argocd.argoproj.io"
 
-// bounds are what a project of Argo CD may apply.
-func (c *Cluster) bounds(part []*match.Change) Effect {
+// projectBoundsEffect are what a project of Argo CD may apply.
+func (c *Cluster) projectBoundsEffect(part []*match.Change) Effect {
 	widened := slices.ContainsFunc(part, func(change *match.Change) bool {
 		return change.Added() != strings.HasSuffix(listName(change), "Blacklist") || !change.Added() && !change.Removed()
 	})
 	if widened {
 		severity := Warning
 		if slices.ContainsFunc(part, func(change *match.Change) bool {
-			return strings.Contains(value(change.New), "*") || listName(change) == "clusterResourceWhitelist"
+			return strings.Contains(valueText(change.New), "*") || listName(change) == "clusterResourceWhitelist"
 		}) {
 			severity = Critical
 		}

@@ -16,19 +16,19 @@ var imageRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return isRuntime(c) && (c.Path.Last() == "image" || len(c.Path) > 2 && c.Path[len(c.Path)-2] == "image" || c.Path.Last() == "imagePullPolicy" || len(newImages(c)) > 0)
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		severity, title, rest := Notice, "new jobs start with another image", "new jobs with another image"
 		if brought := broughtImages(part); len(brought) > 0 {
-			title, rest = "pods of new jobs get a container or a volume more, with the image "+several(brought), "new jobs with a container or a volume more"
+			title, rest = "pods of new jobs get a container or a volume more, with the image "+severalText(brought), "new jobs with a container or a volume more"
 		}
 		for _, change := range part {
-			for _, host := range missing(registries(newImages(change)), registries(imagesBefore(change))) {
+			for _, host := range missingFrom(registriesOf(newImages(change)), registriesOf(imagesBefore(change))) {
 				severity, title, rest = Warning, "new jobs start with an image from another registry: "+host, "new jobs with an image from "+host
 			}
 			was, is := change.Old.Scalar(), change.New.Scalar()
 			switch {
-			case was != "" && is != "" && namesImage(change.Path) && registry(was) != registry(is):
-				severity, title, rest = Warning, "new jobs start with an image from another registry: "+registry(is), "new jobs with an image from "+registry(is)
+			case was != "" && is != "" && namesImage(change.Path) && registryOf(was) != registryOf(is):
+				severity, title, rest = Warning, "new jobs start with an image from another registry: "+registryOf(is), "new jobs with an image from "+registryOf(is)
 			case severity < Warning && strings.Contains(was, "@sha256:") && !strings.Contains(is, "@sha256:"):
 				severity, title, rest = Warning, "new jobs start with an image without digest: whoever can push the tag decides what runs", "new jobs with an image without digest"
 			}
@@ -56,7 +56,7 @@ func broughtImages(part []*match.Change) []string {
 		}
 		found = append(found, brought...)
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
 // neverPulls reports whether pods start with what a machine has under the name of their image, or not at all.

@@ -45,10 +45,10 @@ var immutableRule = &Rule{
 		"at once, and the data of a volume is lost. Fields that may only grow, such as the size of a " +
 		"volume, are told by the rule for storage.",
 	Says:   []Consequence{ImmutableField, DeletesObjects, DeletesData},
-	claims: func(c *match.Change) bool { return !c.Whole() && isFixed(c) },
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
-		if c.forceSync(part[0].After) {
-			return c.replaced(part)
+	claims: func(c *match.Change) bool { return !c.Whole() && isImmutableField(c) },
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
+		if c.isForceSynced(part[0].After) {
+			return c.recreatedEffect(part)
 		}
 		kind, severity := part[0].Kind(), Warning
 		if kind == "PersistentVolumeClaim" {
@@ -56,20 +56,20 @@ var immutableRule = &Rule{
 		}
 		var fields, words []string
 		for _, change := range part {
-			fields, words = append(fields, fieldOf(change)), append(words, recreationEffect(change))
+			fields, words = append(fields, specField(change)), append(words, recreationEffect(change))
 		}
-		title, rest := "the API server refuses another "+several(distinct(fields))+" of a "+kind+" that exists", "a "+kind+" to be deleted by hand"
-		if words := strings.Join(distinct(words), ", and "); words != "" {
+		title, rest := "the API server refuses another "+severalText(sortedDistinct(fields))+" of a "+kind+" that exists", "a "+kind+" to be deleted by hand"
+		if words := strings.Join(sortedDistinct(words), ", and "); words != "" {
 			title, rest = title+"; where it is made again "+words, rest+", after which "+words
 		}
-		return c.effect(part, ImmutableField, severity, title).withClause("need", rest).withHelp(recreate(kind))
+		return c.effect(part, ImmutableField, severity, title).withClause("need", rest).withHelp(recreationSteps(kind))
 	}),
 }
 
 // recreationEffect says what an object with another value does once somebody has deleted it and it is made again, "" where the field says it.
 func recreationEffect(c *match.Change) string {
 	is := c.New.Scalar()
-	switch c.Kind() + "." + fieldOf(c) {
+	switch c.Kind() + "." + specField(c) {
 	case "StorageClass.reclaimPolicy":
 		if is == "Retain" {
 			return "volumes stay, with their data, when their claims go"
@@ -90,14 +90,14 @@ func recreationEffect(c *match.Change) string {
 	return ""
 }
 
-// replaced is an object that the engine deletes and makes again, because it is told to.
-func (c *Cluster) replaced(part []*match.Change) Effect {
+// recreatedEffect is an object that the engine deletes and makes again, because it is told to.
+func (c *Cluster) recreatedEffect(part []*match.Change) Effect {
 	kind := part[0].Kind()
 	if kind == "PersistentVolumeClaim" {
 		return c.effect(part, DeletesData, Critical, "the GitOps engine deletes a volume with its data and makes it again, as `force` has it").
-			withClause("lose", "the data of volumes").withJobs(JobsHampered).withHelp(recreate(kind))
+			withClause("lose", "the data of volumes").withJobs(JobsHampered).withHelp(recreationSteps(kind))
 	}
-	e := c.effect(part, DeletesObjects, Warning, "the GitOps engine deletes "+withArticle(kind)+" and makes it again, as `force` has it: another "+fieldOf(part[0])).
+	e := c.effect(part, DeletesObjects, Warning, "the GitOps engine deletes "+withArticle(kind)+" and makes it again, as `force` has it: another "+specField(part[0])).
 		withClause("have", withArticle(kind)+" that the GitOps engine deletes and makes again")
 	if isWorkload(part[0].After) && e.Subject.Tenant != "" {
 		e.Jobs = JobsStopped
@@ -105,7 +105,7 @@ func (c *Cluster) replaced(part []*match.Change) Effect {
 	return e
 }
 
-func isFixed(c *match.Change) bool {
+func isImmutableField(c *match.Change) bool {
 	kind := c.Kind()
 	if kind == "ResourceFlavor" {
 		return c.Path[0] == "spec" && c.Before.Root.Scalar("spec", "topologyName") != ""
@@ -120,15 +120,17 @@ func isFixed(c *match.Change) bool {
 	return slices.ContainsFunc(immutableFields[kind], func(pattern []string) bool { return c.Path.Is(pattern...) })
 }
 
-func fieldOf(c *match.Change) string {
+func specField(c *match.Change) string {
 	if len(c.Path) > 1 && c.Path[0] == "spec" {
 		return c.Path[1]
 	}
 	return c.Path[0]
 }
 
-// recreate is the order of steps that works for a kind.
-func recreate(kind string) string { return cmp.Or(recreated[kind], "delete the object, then sync") }
+// recreationSteps is the order of steps that works for a kind.
+func recreationSteps(kind string) string {
+	return cmp.Or(recreated[kind], "delete the object, then sync")
+}
 
 var recreated = map[string]string{
 	"PersistentVolumeClaim": "make a second volume under another name, copy the data, let jobs use it, delete the first one: deleting it first loses the data",

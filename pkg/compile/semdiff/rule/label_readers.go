@@ -18,7 +18,7 @@ var readersRule = &Rule{
 		return !c.Whole() && readerOf(c) != nil
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := eachOf(readerOf, (*Cluster).readByProgram)(c, changes)
+		effects := judgeByCauseAnd(readerOf, (*Cluster).readByProgram)(c, changes)
 		for _, change := range c.added {
 			if !change.Disposal.WithCluster && isForeignObject(change.After) {
 				effects = append(effects, c.readByProgramWhenNew(change)...)
@@ -66,7 +66,7 @@ var knownKeys = []string{
 // inertKeys begin the keys of those domains by which nothing is done: what people and consoles read, and what a restart leaves behind.
 var inertKeys = []string{"kubectl.kubernetes.io/", "deployment.kubernetes.io/", "openshift.io/display-name", "openshift.io/description", "openshift.io/requester", "kubernetes.io/description", "kubernetes.io/change-cause", "kubernetes.io/metadata.name"}
 
-func (r *keyReader) reads(key string) bool {
+func (r *keyReader) readsKey(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	return slices.ContainsFunc(r.keys, func(part string) bool {
 		if r.consequence == Unclassified {
@@ -111,7 +111,7 @@ func readerOfKey(key string) *keyReader {
 		return nil
 	}
 	for i := range keyReaders {
-		if keyReaders[i].reads(key) {
+		if keyReaders[i].readsKey(key) {
 			return &keyReaders[i]
 		}
 	}
@@ -141,7 +141,7 @@ func (c *Cluster) readByProgramWhenNew(change *match.Change) []Effect {
 	var effects []Effect
 	for entry := range items(change.After.Root.At("metadata", "annotations")) {
 		if r := readerOfKey(entry.Key); r != nil && r.consequence != Unclassified && r.readsOf(change.Kind(), false) {
-			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.description+": "+entry.Key).withDetail(objectName(change.After.ID) + ": " + entry.Key + ": " + value(entry))
+			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.description+": "+entry.Key).withDetail(objectName(change.After.ID) + ": " + entry.Key + ": " + valueText(entry))
 			effects = append(effects, e.withClauseOf(objectName(change.After.ID), "have", entry.Key+", by which it "+r.description))
 		}
 	}

@@ -25,22 +25,22 @@ var lifecycleRule = &Rule{
 		return isRuntime(c) && (c.Whole() || len(c.Path) == 3 && c.Path[0] == "metadata" && slices.Contains(lifecycleKeys, c.Path[2]))
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := eachOf(lastKey, (*Cluster).lifecycle)(c, changes)
+		effects := judgeByCauseAnd(lastKey, (*Cluster).lifecycleEffect)(c, changes)
 		for _, change := range c.added {
 			// Others are told by the rule.
-			if isRuntime(change) && change.Disposal.WithTenant && c.newRegistry(images(change.New)) != "" {
-				effects = append(effects, c.newRuntime([]*match.Change{change}))
+			if isRuntime(change) && change.Disposal.WithTenant && c.newRegistry(imagesOf(change.New)) != "" {
+				effects = append(effects, c.newRuntimeEffect([]*match.Change{change}))
 			}
 		}
 		return effects
 	},
 }
 
-func (c *Cluster) lifecycle(changes []*match.Change) Effect {
+func (c *Cluster) lifecycleEffect(changes []*match.Change) Effect {
 	change := changes[0]
 	switch key := change.Path.Last(); {
 	case change.Whole() && change.Added():
-		return c.newRuntime(changes)
+		return c.newRuntimeEffect(changes)
 	case change.Whole() && change.Before.ID.Namespace != "" && c.is.runtimes[change.Before.ID.Name]:
 		return c.effect(changes, AdmitsLess, Warning, "a runtime is gone from a namespace: new jobs there that name it are refused, suspended ones cannot start again").
 			withClause("are", "gone from namespace "+change.Before.ID.Namespace)
@@ -56,7 +56,7 @@ func (c *Cluster) lifecycle(changes []*match.Change) Effect {
 	case key == mpi.RestartsAnnotation:
 		was, is := cmp.Or(change.Old.Scalar(), "0"), cmp.Or(change.New.Scalar(), "0")
 		severity, how := Notice, "more often"
-		if trendOf(named(was), named(is)) != more {
+		if trendOf(textNode(was), textNode(is)) != more {
 			severity, how = Warning, "less often"
 		}
 		return c.effect(changes, NewJobsOnly, severity, "jobs are restarted "+how+" after a failure of the infrastructure: "+was+" → "+is).
@@ -65,9 +65,9 @@ func (c *Cluster) lifecycle(changes []*match.Change) Effect {
 	return c.effect(changes, RestartsNothing, Info, "what is said about the end of a runtime changes").withClause("announce", "another end")
 }
 
-// newRuntime says which images a new runtime brings. Where another one goes, it may stand in its place.
-func (c *Cluster) newRuntime(part []*match.Change) Effect {
-	id, brought := part[0].After.ID, images(part[0].New)
+// newRuntimeEffect says which images a new runtime brings. Where another one goes, it may stand in its place.
+func (c *Cluster) newRuntimeEffect(part []*match.Change) Effect {
+	id, brought := part[0].After.ID, imagesOf(part[0].New)
 	detail := id.String() + " with " + strings.Join(imagesIn(part[0].New, "containers"), ", ")
 	if host := c.newRegistry(brought); host != "" {
 		return c.effect(part, AddsObjects, Warning, "a runtime is new, with an image from another registry: "+host).withDetail(detail).withClause("are", "new, with an image from "+host)
@@ -77,7 +77,7 @@ func (c *Cluster) newRuntime(part []*match.Change) Effect {
 		severity = Notice
 	}
 	if isForeignObject(part[0].After) {
-		return c.effect(part, AddsObjects, Warning, "a runtime is new that no spec has: nothing is proven of it").withDetail(detail).withClause("are", "new, with the image "+several(imagesIn(part[0].New, "containers"))+", and no spec has it")
+		return c.effect(part, AddsObjects, Warning, "a runtime is new that no spec has: nothing is proven of it").withDetail(detail).withClause("are", "new, with the image "+severalText(imagesIn(part[0].New, "containers"))+", and no spec has it")
 	}
-	return c.effect(part, AddsObjects, severity, "a runtime is new").withDetail(detail).withClause("are", "new, with the image "+several(imagesIn(part[0].New, "containers")))
+	return c.effect(part, AddsObjects, severity, "a runtime is new").withDetail(detail).withClause("are", "new, with the image "+severalText(imagesIn(part[0].New, "containers")))
 }

@@ -12,7 +12,7 @@ var logsRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return isRuntime(c) && !c.Whole() && c.Path.Is("metadata", "annotations", mpi.LogsAnnotation)
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		if part[0].New == nil {
 			return c.effect(part, RestartsNothing, Warning, "nobody is told any more where logs are").withClause("lose", "the link to the logs of jobs")
 		}

@@ -18,19 +18,19 @@ var monitoringRule = &Rule{
 		dashboard := c.Kind() == "ConfigMap" && c.Object().Root.At("metadata", "labels", "grafana_dashboard") != nil
 		return slices.Contains(monitoringKinds, c.Kind()) || dashboard
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		change := part[0]
 		if change.Whole() && change.Removed() {
 			return c.effect(part, RestartsNothing, Warning, "a "+change.Kind()+" is gone: nobody is told any more what it told").
 				withClause("lose", "monitoring")
 		}
-		if silent := missing(alertsOf(change.Before), alertsOf(change.After)); len(silent) > 0 && !change.Whole() {
-			return c.effect(part, RestartsNothing, Warning, "alerts are gone: "+several(silent)).withClause("lose", "the alerts "+several(silent))
+		if silent := missingFrom(alertsOf(change.Before), alertsOf(change.After)); len(silent) > 0 && !change.Whole() {
+			return c.effect(part, RestartsNothing, Warning, "alerts are gone: "+severalText(silent)).withClause("lose", "the alerts "+severalText(silent))
 		}
 		if change.Kind() == "PrometheusRule" && slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Has("rules") && patchOverridesCompiler(change) }) {
 			return c.effect(part, RestartsNothing, Warning, "a patch says when an alert is raised").withClause("have", "alerts that a patch decides on")
 		}
-		if asks := slices.DeleteFunc(slices.Clone(part), func(change *match.Change) bool { return change.New == nil || !asksElsewhere(change) }); len(asks) > 0 {
+		if asks := slices.DeleteFunc(slices.Clone(part), func(change *match.Change) bool { return change.New == nil || !scrapesElsewhere(change) }); len(asks) > 0 {
 			what := asks[0].Path.Short()
 			return c.effect(part, WidensAccess, Warning, "what is measured goes through, or to, another place, or with a credential: "+what).withClause("have", "monitoring with "+what)
 		}
@@ -43,7 +43,7 @@ var elsewhere = []string{
 	"proxyUrl", "bearerTokenFile", "bearerTokenSecret", "authorization", "basicAuth", "oauth2", "tlsConfig", "remoteWrite", "staticConfigs", "prober",
 }
 
-func asksElsewhere(c *match.Change) bool {
+func scrapesElsewhere(c *match.Change) bool {
 	return slices.ContainsFunc(elsewhere, func(key string) bool { return c.Path.Has(key) || c.New.Get(key) != nil })
 }
 
@@ -53,7 +53,7 @@ func scrapeAbility(o *object.Object) []ability {
 		for endpoint := range items(o.Root.At("spec", list)) {
 			for _, key := range elsewhere {
 				if endpoint.Get(key) != nil {
-					return whenBroughtIn(WidensAccess, "is asked through another place, or with a credential of Prometheus: "+key)(o)
+					return foreignAbility(WidensAccess, "is asked through another place, or with a credential of Prometheus: "+key)(o)
 				}
 			}
 		}

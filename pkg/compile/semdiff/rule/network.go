@@ -23,14 +23,16 @@ var networkRule = &Rule{
 		"of the cluster's own pods and Services; another range of private addresses, or a closed flow, is a warning. The place is " +
 		"the line that opens the flow. Policies of other kinds (AdminNetworkPolicy, those of network plugins) are not understood and told as " +
 		"unclassified.",
-	Says:   []Consequence{OpensNetwork, ClosesNetwork, NoEffect},
-	claims: func(c *match.Change) bool { return isPolicy(c) && (c.Whole() || c.Path[0] == "spec") && understood(c) },
+	Says: []Consequence{OpensNetwork, ClosesNetwork, NoEffect},
+	claims: func(c *match.Change) bool {
+		return isPolicy(c) && (c.Whole() || c.Path[0] == "spec") && isUnderstoodPolicy(c)
+	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
 		fresh := slices.DeleteFunc(slices.Clone(c.added), func(change *match.Change) bool { return !isPolicy(change) })
-		changed, added, all := byNamespace(changes), byNamespace(fresh), byNamespace(slices.Concat(changes, fresh))
+		changed, added, all := groupByNamespace(changes), groupByNamespace(fresh), groupByNamespace(slices.Concat(changes, fresh))
 		for _, namespace := range slices.Sorted(maps.Keys(all)) {
-			effects = append(effects, c.traffic(namespace, changed[namespace], added[namespace])...)
+			effects = append(effects, c.trafficEffects(namespace, changed[namespace], added[namespace])...)
 		}
 		return effects
 	},
@@ -42,8 +44,8 @@ var policyKeys = []string{
 	"ingress", "egress", "from", "to", "ports", "port", "endPort", "protocol", "ipBlock", "cidr", "except",
 }
 
-// understood reports whether all that a change adds or takes away is known.
-func understood(c *match.Change) bool {
+// isUnderstoodPolicy reports whether all that a change adds or takes away is known.
+func isUnderstoodPolicy(c *match.Change) bool {
 	if c.Whole() {
 		return true
 	}
@@ -52,24 +54,24 @@ func understood(c *match.Change) bool {
 			return false
 		}
 	}
-	return readable(c.Old) && readable(c.New)
+	return isReadablePolicy(c.Old) && isReadablePolicy(c.New)
 }
 
-func readable(n *object.Node) bool {
+func isReadablePolicy(n *object.Node) bool {
 	if n == nil {
 		return true
 	}
 	for i := range n.Children {
 		child := &n.Children[i]
-		if n.Kind == object.MapNode && n.Key != "matchLabels" && !slices.Contains(policyKeys, child.Key) || !readable(child) {
+		if n.Kind == object.MapNode && n.Key != "matchLabels" && !slices.Contains(policyKeys, child.Key) || !isReadablePolicy(child) {
 			return false
 		}
 	}
 	return true
 }
 
-// byNamespace are changes of the objects in namespaces.
-func byNamespace(changes []*match.Change) map[string][]*match.Change {
+// groupByNamespace returns the changes of objects in namespaces.
+func groupByNamespace(changes []*match.Change) map[string][]*match.Change {
 	found := map[string][]*match.Change{}
 	for _, change := range changes {
 		namespace := change.Object().ID.Namespace
@@ -78,8 +80,8 @@ func byNamespace(changes []*match.Change) map[string][]*match.Change {
 	return found
 }
 
-// traffic says what becomes of the flows of a namespace.
-func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Effect {
+// trafficEffects says what becomes of the flows of a namespace.
+func (c *Cluster) trafficEffects(namespace string, changes, added []*match.Change) []Effect {
 	causes := changes
 	if len(causes) == 0 {
 		// The namespace is new, and its policies were told with it.
@@ -93,10 +95,10 @@ func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Ef
 	var effects []Effect
 	isFirst := len(changes) == 0 && c.isNew()
 	fresh := c.was.namespaces[namespace] == nil && c.is.namespaces[namespace] != nil
-	for _, part := range byPlace(opened) {
-		e := c.opens(namespace, part, causes, placeOn(closed, part[0].Ingress), fresh)
+	for _, part := range groupByPlace(opened) {
+		e := c.openingEffect(namespace, part, causes, placeOfDirection(closed, part[0].Ingress), fresh)
 		if isFirst && e.Severity == Critical {
-			e = c.newClusterTraffic(e, namespace, part)
+			e = c.newClusterTrafficEffect(e, namespace, part)
 		} else if isFirst {
 			continue
 		}
@@ -105,8 +107,8 @@ func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Ef
 	if isFirst {
 		return effects
 	}
-	for _, part := range byPlace(closed) {
-		effects = append(effects, c.closes(namespace, part, causes, placeOn(opened, part[0].Ingress)))
+	for _, part := range groupByPlace(closed) {
+		effects = append(effects, c.closingEffect(namespace, part, causes, placeOfDirection(opened, part[0].Ingress)))
 	}
 	switch {
 	case len(changes) == 0:
@@ -122,9 +124,9 @@ func (c *Cluster) traffic(namespace string, changes, added []*match.Change) []Ef
 	return effects
 }
 
-// newClusterTraffic says what is open on a cluster that is new. No job runs there, so that nothing is opened for anybody yet: it is told as what
+// newClusterTrafficEffect says what is open on a cluster that is new. No job runs there, so that nothing is opened for anybody yet: it is told as what
 // the cluster comes with, if it would be critical elsewhere.
-func (c *Cluster) newClusterTraffic(e Effect, namespace string, flows []isolation.Opening) Effect {
+func (c *Cluster) newClusterTrafficEffect(e Effect, namespace string, flows []isolation.Opening) Effect {
 	e.Severity, e.Jobs, e.Title = Warning, JobsUntouched, "a new cluster comes with "+flowTitle("", flows)+c.peerOwner(namespace, flows)
 	if e.Subject.Tenant == "" {
 		// What the platform itself may reach, with the cluster itself.
@@ -149,8 +151,8 @@ func unclaimedChanges(changes []*match.Change, effects []Effect) []*match.Change
 	return mine
 }
 
-// byPlace divides flows by the line that opens them, and by direction.
-func byPlace(all []isolation.Opening) [][]isolation.Opening {
+// groupByPlace divides flows by the line that opens them, and by direction.
+func groupByPlace(all []isolation.Opening) [][]isolation.Opening {
 	type line struct {
 		match.Position
 		ingress bool
@@ -158,7 +160,7 @@ func byPlace(all []isolation.Opening) [][]isolation.Opening {
 	return match.GroupBy(all, func(o isolation.Opening) line { return line{match.PositionOf(o.At), o.Ingress} })
 }
 
-func (c *Cluster) opens(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span, fresh bool) Effect {
+func (c *Cluster) openingEffect(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span, fresh bool) Effect {
 	severity, rest := c.severityOfFlows(namespace, flows)
 	if fresh && severity < Critical {
 		severity = Notice
@@ -168,15 +170,15 @@ func (c *Cluster) opens(namespace string, flows []isolation.Opening, causes []*m
 	if at := flows[0].At; !at.IsZero() {
 		e.After = at
 		if e.Before = other; other.IsZero() {
-			e.Before = opposite(e.Changes, false)
+			e.Before = oppositeSpan(e.Changes, false)
 		}
 	}
-	e.Subject.Namespace, e.Subject.Tenant = namespace, c.owner(namespace)
+	e.Subject.Namespace, e.Subject.Tenant = namespace, c.ownerOfNamespace(namespace)
 	e.Clause = Clause{Verb: "gain", Rest: rest}
 	if flows[0].Ingress {
 		e.Clause = Clause{Verb: "can be", Rest: "reached from " + shownPeer(flows) + c.peerOwner(namespace, flows)}
 	}
-	return e.inPlatform()
+	return e.withNamespaceSubject()
 }
 
 // metadataServices give the credentials of a machine in a cloud to anyone who asks.
@@ -199,17 +201,17 @@ func (c *Cluster) clusterAddresses(f *isolation.Opening) string {
 // selectedTenants are the tenants whose namespaces a selector of a tenant's policy selects besides its own, sorted. Pods of the platform are no
 // tenant: they may be reached by many.
 func (c *Cluster) selectedTenants(namespace string, f *isolation.Opening) []string {
-	own := c.owner(namespace)
+	own := c.ownerOfNamespace(namespace)
 	if own == "" || f.Namespaces == "{}" || !strings.HasPrefix(f.Namespaces, "{") {
 		return nil
 	}
 	tenants, known := c.selected[f.Namespaces]
 	if !known {
-		for _, name := range c.is.network.Selected(namespace, *f) {
-			tenants = append(tenants, c.owner(name))
+		for _, name := range c.is.network.SelectedNamespaces(namespace, *f) {
+			tenants = append(tenants, c.ownerOfNamespace(name))
 		}
 		// A flow that is closed is not in the state whose namespaces are asked.
-		if tenants = distinct(tenants); len(tenants) > 0 {
+		if tenants = sortedDistinct(tenants); len(tenants) > 0 {
 			c.selected[f.Namespaces] = tenants
 		}
 	}
@@ -221,35 +223,35 @@ func (c *Cluster) peerOwner(namespace string, flows []isolation.Opening) string 
 	for i := range flows {
 		f := &flows[i]
 		if tenants := c.selectedTenants(namespace, f); len(tenants) > 0 {
-			return ", of the tenant " + several(tenants)
+			return ", of the tenant " + severalText(tenants)
 		}
-		if inner := c.clusterAddresses(f); inner != "" && !f.Internet() {
+		if inner := c.clusterAddresses(f); inner != "" && !f.IsInternet() {
 			return ": " + inner
 		}
 	}
 	return ""
 }
 
-func (c *Cluster) closes(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span) Effect {
+func (c *Cluster) closingEffect(namespace string, flows []isolation.Opening, causes []*match.Change, other source.Span) Effect {
 	e := c.effect(changesAt(causes, flows[0].At, true), ClosesNetwork, Warning, flowTitle("closes", flows)).withDetail(flowDetail(flows)).
 		withJobs(JobsHampered)
 	if at := flows[0].At; !at.IsZero() {
 		e.Before = at
 		if e.After = other; other.IsZero() {
-			e.After = opposite(e.Changes, true)
+			e.After = oppositeSpan(e.Changes, true)
 		}
 	}
-	e.Subject.Namespace, e.Subject.Tenant = namespace, c.owner(namespace)
+	e.Subject.Namespace, e.Subject.Tenant = namespace, c.ownerOfNamespace(namespace)
 	_, rest := c.severityOfFlows(namespace, flows)
 	e.Clause = Clause{Verb: "lose", Rest: rest}
 	if flows[0].Ingress {
 		e.Clause = Clause{Verb: "can no longer be", Rest: "reached from " + shownPeer(flows)}
 	}
-	return e.inPlatform()
+	return e.withNamespaceSubject()
 }
 
-// placeOn is the place of the first flow of a direction.
-func placeOn(flows []isolation.Opening, ingress bool) source.Span {
+// placeOfDirection is the place of the first flow of a direction.
+func placeOfDirection(flows []isolation.Opening, ingress bool) source.Span {
 	for i := range flows {
 		if flows[i].Ingress == ingress {
 			return flows[i].At
@@ -258,8 +260,8 @@ func placeOn(flows []isolation.Opening, ingress bool) source.Span {
 	return source.Span{}
 }
 
-// opposite is the place on the other side that the causes of a flow name.
-func opposite(changes []*match.Change, after bool) source.Span {
+// oppositeSpan is the place on the other side that the causes of a flow name.
+func oppositeSpan(changes []*match.Change, after bool) source.Span {
 	for _, change := range changes {
 		was, is := change.Spans()
 		if after && !is.IsZero() {
@@ -291,11 +293,11 @@ func changesAt(changes []*match.Change, at source.Span, before bool) []*match.Ch
 func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (Severity, string) {
 	severity := Warning
 	rest := "egress to " + shownPeer(flows) + " (" + flows[0].Ports + ")"
-	own := c.owner(namespace)
+	own := c.ownerOfNamespace(namespace)
 	everybody := slices.ContainsFunc(flows, func(f isolation.Opening) bool { return !f.Ingress && f.Namespaces == "{}" })
 	for i := range flows {
 		f := &flows[i]
-		other, internet := c.owner(f.Namespaces), f.Internet()
+		other, internet := c.ownerOfNamespace(f.Namespaces), f.IsInternet()
 		switch {
 		case internet && !f.Ingress && everybody:
 			severity, rest = Critical, "egress to the internet and to all namespaces"
@@ -309,7 +311,7 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 			severity, rest = Critical, "egress to "+c.clusterAddresses(f)+" ("+shownPeer(flows)+", "+f.Ports+")"
 		case len(c.selectedTenants(namespace, f)) > 0:
 			severity, rest = Critical, "egress to pods of "+strings.Join(c.selectedTenants(namespace, f), ", ")+" ("+f.Ports+")"
-		case f.Public() && severity < Critical:
+		case f.HasPublicAddress() && severity < Critical:
 			rest = "egress to " + shownPeer(flows) + " (" + f.Ports + ") on the internet"
 		}
 	}
@@ -319,7 +321,7 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 // titlePeer is the other end that a title names. The internet less a part is called so: its first range alone tells nothing.
 func titlePeer(flows []isolation.Opening) string {
 	shown := shownFlow(flows)
-	if shown.Internet() && !shown.IsPrefix() {
+	if shown.IsInternet() && !shown.IsPrefix() {
 		return "the internet (" + flowPeer(shown) + ")"
 	}
 	return flowPeer(shown)
@@ -333,7 +335,7 @@ func flowTitle(verb string, flows []isolation.Opening) string {
 	}
 	title := strings.Join(slices.DeleteFunc([]string{way, verb, peer}, func(word string) bool { return word == "" }), " ") + " "
 	title += titlePeer(flows) + ", " + flows[0].Ports
-	if len(flows) > 1 && !oneFlow(flows) {
+	if len(flows) > 1 && !areOneFlow(flows) {
 		title += ", and " + Plural(len(flows)-1, "more flow")
 	}
 	return title
@@ -357,14 +359,14 @@ func shownPeer(flows []isolation.Opening) string { return flowPeer(shownFlow(flo
 
 // shownFlow is the flow that all are parts of, else the first.
 func shownFlow(flows []isolation.Opening) isolation.Flow {
-	if len(flows) > 1 && oneFlow(flows) {
+	if len(flows) > 1 && areOneFlow(flows) {
 		return flows[0].Of
 	}
 	return flows[0].Flow
 }
 
-// oneFlow reports whether all are parts of one flow.
-func oneFlow(flows []isolation.Opening) bool {
+// areOneFlow reports whether all are parts of one flow.
+func areOneFlow(flows []isolation.Opening) bool {
 	return !slices.ContainsFunc(flows, func(o isolation.Opening) bool { return o.Of != flows[0].Of })
 }
 

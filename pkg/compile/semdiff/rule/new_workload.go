@@ -10,21 +10,21 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 )
 
-// newWorkload is a workload that runs from now on. In a namespace of a tenant it has what is the tenant's.
-func (c *Cluster) newWorkload(part []*match.Change) Effect {
+// newWorkloadEffect is a workload that runs from now on. In a namespace of a tenant it has what is the tenant's.
+func (c *Cluster) newWorkloadEffect(part []*match.Change) Effect {
 	o := part[0].After
-	brought, has := images(&o.Root), uses(&o.Root)
-	with := "the image " + several(brought)
+	brought, has := imagesOf(&o.Root), usedOfNamespace(&o.Root)
+	with := "the image " + severalText(brought)
 	if len(has) > 0 {
-		with += ", and has " + several(has)
+		with += ", and has " + severalText(has)
 	}
 	severity, title := Notice, "a component is new: "+o.ID.Kind
 	if host := c.newRegistry(brought); host != "" {
 		severity, title = Warning, title+", with an image from another registry: "+host
 	}
 	if found := c.existingMounts(o); len(found) > 0 {
-		severity, title = Warning, title+", which has "+several(found)+", not new with it"
-	} else if slices.ContainsFunc(podSpecs(&o.Root), toleratesAll) {
+		severity, title = Warning, title+", which has "+severalText(found)+", not new with it"
+	} else if slices.ContainsFunc(podSpecs(&o.Root), toleratesEverything) {
 		severity, title = Warning, title+", on all machines, those of the control plane too"
 	}
 	if account := c.unknownAccount(o); account != "" {
@@ -34,7 +34,7 @@ func (c *Cluster) newWorkload(part []*match.Change) Effect {
 		severity, title = Critical, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are dangerous"
 	} else if c.tenantOf(o) != "" {
 		severity, title = Warning, "pods that are not of its jobs run in a namespace of a tenant: "+o.ID.Kind+" with "+with
-	} else if isSystem(o.ID.Namespace) {
+	} else if isSystemNamespace(o.ID.Namespace) {
 		severity, title = max(severity, Warning), title+", in "+o.ID.Namespace+", where the cluster keeps what it runs by"
 	}
 	return c.effect(part, AddsObjects, severity, title).withDetail(objectName(o.ID)+" with "+with).withClauseOf(objectName(o.ID), "are", "new, with "+with)
@@ -42,7 +42,7 @@ func (c *Cluster) newWorkload(part []*match.Change) Effect {
 
 // existingMounts are the volumes and secrets of a new workload that did not come with it: somebody else put something there.
 func (c *Cluster) existingMounts(o *object.Object) []string {
-	return slices.DeleteFunc(uses(&o.Root), func(has string) bool {
+	return slices.DeleteFunc(usedOfNamespace(&o.Root), func(has string) bool {
 		return strings.HasPrefix(has, "the service account ") || slices.ContainsFunc(c.added, func(change *match.Change) bool {
 			id := change.After.ID
 			return id.Namespace == o.ID.Namespace && (has == "the secret "+id.Name && id.Kind == "Secret" || has == "the volume "+id.Name && id.Kind == "PersistentVolumeClaim")
@@ -67,7 +67,7 @@ func (c *Cluster) powerfulAccount(o *object.Object) string {
 	for _, pod := range podSpecs(&o.Root) {
 		account := access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: cmp.Or(pod.Scalar("serviceAccountName"), "default")}
 		for h, held := range c.was.holdings() {
-			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.Severe() != "" }) {
+			if h.Subject == account && slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.SevereReason() != "" }) {
 				return account.Namespace + "/" + account.Name
 			}
 		}

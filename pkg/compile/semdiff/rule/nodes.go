@@ -21,10 +21,10 @@ var nodesRule = &Rule{
 		}
 		return false
 	},
-	judge: eachOf(lastKey, (*Cluster).nodes),
+	judge: judgeByCauseAnd(lastKey, (*Cluster).nodesEffect),
 }
 
-func (c *Cluster) nodes(changes []*match.Change) Effect {
+func (c *Cluster) nodesEffect(changes []*match.Change) Effect {
 	change := changes[0]
 	towards := trendOf(change.Old, change.New)
 	switch change.Path.Last() {

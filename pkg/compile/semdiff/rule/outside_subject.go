@@ -35,7 +35,7 @@ type outsideSubject struct {
 
 // outsideSubjectIn says who a subject is where it is not one of those who belong in a place.
 func (c *Cluster) outsideSubjectIn(h holder) outsideSubject {
-	own := c.owner(h.namespace)
+	own := c.ownerOfNamespace(h.namespace)
 	switch h.Kind {
 	case "Group":
 		return c.outsideGroup(h, own)
@@ -54,7 +54,7 @@ func (c *Cluster) outsideGroup(h holder, own string) outsideSubject {
 		return outsideSubject{description: who + " (the group " + h.Name + ")", everybody: true}
 	}
 	if namespace, found := strings.CutPrefix(h.Name, accountsOf); found {
-		other := c.owner(namespace)
+		other := c.ownerOfNamespace(namespace)
 		if other != "" && other == own {
 			return outsideSubject{}
 		}
@@ -68,13 +68,13 @@ func (c *Cluster) outsideGroup(h holder, own string) outsideSubject {
 	if own == "" || len(tenants) == 0 {
 		return outsideSubject{}
 	}
-	return outsideSubject{description: "the group " + h.Name + " of the tenant " + several(tenants), common: len(tenants) > 1}
+	return outsideSubject{description: "the group " + h.Name + " of the tenant " + severalText(tenants), common: len(tenants) > 1}
 }
 
 func (c *Cluster) outsideAccount(h holder, own string) outsideSubject {
-	other, name := c.owner(h.Namespace), h.Namespace+"/"+h.Name
+	other, name := c.ownerOfNamespace(h.Namespace), h.Namespace+"/"+h.Name
 	switch {
-	case c.applies(h) || c.isJobController(h) || other != "" && other == own:
+	case c.isApplier(h) || c.isJobController(h) || other != "" && other == own:
 	case other != "" && own != "":
 		return outsideSubject{description: "the service account " + name + " of the tenant " + other}
 	case other == "" && !c.was.accounts[name] && !c.is.accounts[name] && h.Name != "default": // that one is in every namespace
@@ -97,12 +97,12 @@ func (c *Cluster) outsideSubjects(all []holder) map[access.Subject]Aspect {
 // severityOfRights says how severe it is that an outside subject gains rights. To be in the pods of a tenant, or to run some, is at least as severe as traffic
 // to them: it gives their data, their Secrets and their token.
 func (s outsideSubject) severityOfRights(c *Cluster, h holder, rights []access.Right) Severity {
-	inside := slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) >= strengthToRun })
-	tenant := c.owner(h.namespace)
+	inside := slices.ContainsFunc(rights, func(r access.Right) bool { return rightWeight(r) >= strengthToRun })
+	tenant := c.ownerOfNamespace(h.namespace)
 	switch {
 	case s.description == "":
 		return Info
-	case s.everybody && (tenant != "" || slices.ContainsFunc(rights, func(r access.Right) bool { return strength(r) > 0 })):
+	case s.everybody && (tenant != "" || slices.ContainsFunc(rights, func(r access.Right) bool { return rightWeight(r) > 0 })):
 		return Critical
 	case tenant != "" && !c.was.tenants[tenant]:
 		// Nothing of the tenant's is there yet.

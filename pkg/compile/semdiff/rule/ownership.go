@@ -21,7 +21,7 @@ var ownershipRule = &Rule{
 	Says: []Consequence{AddsObjects, DeletesObjects, LeavesObjects, DeletesData, OpensNetwork, WidensSecurity, AdmitsMore, AdmitsLess, RestartsNothing},
 	claims: func(c *match.Change) bool {
 		if c.Whole() {
-			return comesAlong(c) || c.Kind() == "Namespace" || slices.Contains(match.PlainKinds, c.Kind())
+			return comesWithOwner(c) || c.Kind() == "Namespace" || slices.Contains(match.PlainKinds, c.Kind())
 		}
 		p := c.Path
 		return p.Is("metadata", "labels", managedByLabel) || p.Is("metadata", "labels", mpi.TenantLabel) || p.Is("metadata", "ownerReferences", "**") ||
@@ -37,7 +37,7 @@ var ownershipRule = &Rule{
 			case change.Added():
 				effects = append(effects, c.objectAdded(change), c.unrestrictedNamespace(change))
 			default:
-				effects = append(effects, c.objectRemoved(change), c.lostData(change))
+				effects = append(effects, c.objectRemoved(change), c.lostDataEffect(change))
 			}
 		}
 		return slices.DeleteFunc(effects, func(e Effect) bool { return len(e.Changes) == 0 })
@@ -46,7 +46,7 @@ var ownershipRule = &Rule{
 
 func (c *Cluster) objectAdded(change *match.Change) Effect {
 	part := []*match.Change{change}
-	s := c.subject(change)
+	s := c.subjectOf(change)
 	switch {
 	case change.Disposal.WithCluster:
 		e := c.effect(part, AddsObjects, Notice, "a cluster is new")
@@ -57,7 +57,7 @@ func (c *Cluster) objectAdded(change *match.Change) Effect {
 	case s.Tenant != "" && !c.was.tenants[s.Tenant]:
 		e := c.effect(part, AddsObjects, Notice, "a tenant is new").withClause("are", "new")
 		if people := c.allClusters.groupsOfTenant(s.Tenant); change.Kind() == "Namespace" && len(people) > 0 {
-			e.Detail += " for the people of " + several(people)
+			e.Detail += " for the people of " + severalText(people)
 		}
 		return e
 	case change.Kind() == "Namespace" || change.Disposal.WithTenant:
@@ -88,7 +88,7 @@ func (c *Cluster) objectRemoved(change *match.Change) Effect {
 		e.Before, e.After, e.Clause = clusterPlace(c.removed), source.Span{}, Clause{Of: "cluster " + c.Name, Verb: "are", Rest: "no longer compiled"}
 		return e
 	}
-	stays := c.stays(o)
+	stays := c.staysOnCluster(o)
 	switch {
 	case o.ID.Kind == "Namespace" && c.appliedByHand():
 		return c.effect(part, LeavesObjects, Warning, "a namespace is no longer compiled: the cluster has no GitOps engine, so that it stays, with everything in it, until somebody deletes it").
@@ -134,10 +134,10 @@ func (c *Cluster) deletedClosingPolicy(change *match.Change) Effect {
 	}
 	name := change.Before.ID.Namespace
 	space, still := c.was.namespaces[name], c.is.namespaces[name] != nil
-	if space == nil || still || c.was.closed[name] || c.stays(change.Before) {
+	if space == nil || still || c.was.closed[name] || c.staysOnCluster(change.Before) {
 		return Effect{}
 	}
-	if !space.kept && c.prunes(space.folder) {
+	if !space.kept && c.prunesFolder(space.folder) {
 		return Effect{}
 	}
 	e := c.effect([]*match.Change{change}, OpensNetwork, Critical, "a namespace stays, and the policies that close it are deleted: pods that run there may reach everything").withDetail(change.Before.ID.String()).
@@ -167,8 +167,8 @@ func (c *Cluster) leftClosingPolicy(change *match.Change) Effect {
 	e := c.effect([]*match.Change{change}, OpensNetwork, severity, "a policy that closes a namespace is no longer compiled: "+flowTitle("opens", opened)).
 		withClause("have", "no compiled policy against "+rest).withJobs(JobsIncluded).
 		withHelp("it stays on a cluster that has it until somebody deletes it; a cluster that is set up anew is open")
-	e.Subject.Namespace, e.Subject.Tenant = name, c.owner(name)
-	return e.inPlatform()
+	e.Subject.Namespace, e.Subject.Tenant = name, c.ownerOfNamespace(name)
+	return e.withNamespaceSubject()
 }
 
 // unrestrictedNamespace is a new namespace of a tenant whose pods may be more than restricted.
@@ -176,22 +176,22 @@ func (c *Cluster) unrestrictedNamespace(change *match.Change) Effect {
 	if change.Kind() != "Namespace" {
 		return Effect{}
 	}
-	if own := c.subject(change).Tenant; own == "" && change.After.Root.Scalar("metadata", "labels", enforceLabel) != openLevel || own == "" && !isForeignObject(change.After) {
+	if own := c.subjectOf(change).Tenant; own == "" && change.After.Root.Scalar("metadata", "labels", enforceLabel) != openLevel || own == "" && !isForeignObject(change.After) {
 		return Effect{}
 	}
-	level := levelOf(change.After)
-	if level == restrictedLevel || level == pinnedLevel || c.openShift() && level == openLevel {
+	level := podSecurityLevel(change.After)
+	if level == restrictedLevel || level == pinnedLevel || c.isOpenShift() && level == openLevel {
 		return Effect{}
 	}
 	return c.effect([]*match.Change{change}, WidensSecurity, Warning, "pods of a new namespace may be "+level).withClause("get", "pods that may be "+level)
 }
 
-// openShift reports whether the cluster has constraints, which bound pods where the labels of namespaces do not.
-func (c *Cluster) openShift() bool { return c.is.constraints }
+// isOpenShift reports whether the cluster has constraints, which bound pods where the labels of namespaces do not.
+func (c *Cluster) isOpenShift() bool { return c.is.constraints }
 
-// lostData is the data that goes with a namespace. It has no effect where the namespace stays, or has no volumes.
-func (c *Cluster) lostData(change *match.Change) Effect {
-	if change.Kind() != "Namespace" || change.Disposal.WithCluster || c.stays(change.Before) {
+// lostDataEffect is the data that goes with a namespace. It has no effect where the namespace stays, or has no volumes.
+func (c *Cluster) lostDataEffect(change *match.Change) Effect {
+	if change.Kind() != "Namespace" || change.Disposal.WithCluster || c.staysOnCluster(change.Before) {
 		return Effect{}
 	}
 	volumes := c.volumesOf(change.Before.ID.Name)
@@ -211,20 +211,20 @@ func (c *Cluster) ownerLabelChanged(change *match.Change) Effect {
 	case change.Path.Last() == managedByLabel:
 		return c.effect(part, AdmitsLess, Notice, "only the platform team may change the object").withClause("may", "no longer change an object")
 	case change.Path.Last() == mpi.TenantLabel:
-		return c.otherTenant(change)
+		return c.otherTenantEffect(change)
 	}
 	return c.effect(part, RestartsNothing, Warning, "an object has another owner, and goes with it").withClause("have", "objects with another owner")
 }
 
-// otherTenant is an object that belongs to another tenant: a namespace goes with all that is in it, and its objects with it.
-func (c *Cluster) otherTenant(change *match.Change) Effect {
+// otherTenantEffect is an object that belongs to another tenant: a namespace goes with all that is in it, and its objects with it.
+func (c *Cluster) otherTenantEffect(change *match.Change) Effect {
 	part := []*match.Change{change}
 	id := change.After.ID
 	name := id.Namespace
 	if id.Kind == "Namespace" {
 		name = id.Name
 	}
-	from, to, moved := c.handedOver(name)
+	from, to, moved := c.namespaceHandover(name)
 	switch {
 	case moved && id.Kind == "Namespace":
 		detail, rest := changeText(change), "from "+from+" to "+to+", with everything in it"

@@ -25,15 +25,15 @@ func podSpecs(n *object.Node) []*object.Node {
 	return found
 }
 
-// images are those that the pods of an object start with, and those of their volumes, sorted.
-func images(root *object.Node) []string {
+// imagesOf are those that the pods of an object start with, and those of their volumes, sorted.
+func imagesOf(root *object.Node) []string {
 	found := imagesIn(root, "containers", "initContainers", "ephemeralContainers")
 	for _, pod := range podSpecs(root) {
 		for volume := range items(pod.Get("volumes")) {
 			found = append(found, volume.Scalar("image", "reference"))
 		}
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
 // imagesIn are the images of some lists of containers.
@@ -46,12 +46,12 @@ func imagesIn(root *object.Node, lists ...string) []string {
 			}
 		}
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
-// registry is the host that an image comes from. A name without one is taken from Docker Hub
+// registryOf is the host that an image comes from. A name without one is taken from Docker Hub
 // (https://github.com/distribution/reference/blob/main/normalize.go).
-func registry(image string) string {
+func registryOf(image string) string {
 	host, _, found := strings.Cut(image, "/")
 	if !found || host != "localhost" && !strings.ContainsAny(host, ".:") {
 		return "docker.io"
@@ -65,22 +65,22 @@ func (c *Cluster) newRegistry(images []string) string {
 		return ""
 	}
 	for _, image := range images {
-		if host := registry(image); !c.was.registries[host] {
+		if host := registryOf(image); !c.was.registries[host] {
 			return host
 		}
 	}
 	return ""
 }
 
-// uses are what the pods of an object have of the namespace that they run in: volumes with data, secrets, and the account.
-func uses(root *object.Node) []string {
+// usedOfNamespace are what the pods of an object have of the namespace that they run in: volumes with data, secrets, and the account.
+func usedOfNamespace(root *object.Node) []string {
 	var found []string
 	for _, pod := range podSpecs(root) {
 		for v := range items(pod.Get("volumes")) {
 			if claim := v.Scalar("persistentVolumeClaim", "claimName"); claim != "" {
 				found = append(found, "the volume "+claim)
 			}
-			found = append(found, secretOf(v)...)
+			found = append(found, secretsOfVolume(v)...)
 			if driver := v.Scalar("csi", "driver"); driver != "" {
 				found = append(found, "a volume of "+driver)
 			}
@@ -92,7 +92,7 @@ func uses(root *object.Node) []string {
 			found = append(found, "the service account "+account)
 		}
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
 // podLeaves are the values of the pods of an object that comes as a whole, each as the change from nothing that it is.
@@ -120,20 +120,20 @@ func newImages(c *match.Change) []string {
 			found = append(found, leaf.New.Scalar())
 		}
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
 func imagesBefore(c *match.Change) []string {
 	if c.Before == nil {
 		return nil
 	}
-	return images(&c.Before.Root)
+	return imagesOf(&c.Before.Root)
 }
 
-func registries(images []string) []string {
+func registriesOf(images []string) []string {
 	var hosts []string
 	for _, image := range images {
-		hosts = append(hosts, registry(image))
+		hosts = append(hosts, registryOf(image))
 	}
-	return distinct(hosts)
+	return sortedDistinct(hosts)
 }

@@ -24,14 +24,14 @@ var podSettings = []struct {
 // otherPods says what of some changes makes pods others than they were: what they get of their namespace, and how they are run; "" for
 // nothing that a reviewer must know, and for what the compiler decides.
 func otherPods(part []*match.Change) string {
-	part = slices.DeleteFunc(slices.Clone(part), isDecided)
+	part = slices.DeleteFunc(slices.Clone(part), isMadeByCompiler)
 	if len(part) == 0 {
 		return ""
 	}
 	first := part[0]
 	var found []string
-	if has := missing(uses(&first.After.Root), uses(&first.Before.Root)); len(has) > 0 && slices.ContainsFunc(part, usesChange) {
-		found = append(found, "get what they did not have: "+several(has))
+	if has := missingFrom(usedOfNamespace(&first.After.Root), usedOfNamespace(&first.Before.Root)); len(has) > 0 && slices.ContainsFunc(part, usesChange) {
+		found = append(found, "get what they did not have: "+severalText(has))
 	}
 	for _, setting := range podSettings {
 		if slices.ContainsFunc(part, func(c *match.Change) bool { return c.New != nil && slices.ContainsFunc(setting.keys, c.Path.Has) }) {
@@ -41,12 +41,12 @@ func otherPods(part []*match.Change) string {
 	return strings.Join(found, ", and ")
 }
 
-// isDecided reports whether a value is one that the compiler makes, or that it makes of others: no spec, patch or chart has it.
-func isDecided(c *match.Change) bool {
+// isMadeByCompiler reports whether a value is one that the compiler makes, or that it makes of others: no spec, patch or chart has it.
+func isMadeByCompiler(c *match.Change) bool {
 	return c.New != nil && c.To != nil && !patchOverridesCompiler(c) && (c.To.Kind == origin.Constant || c.To.Kind == origin.Derived)
 }
 
-// usesChange reports whether a change is about what uses reads.
+// usesChange reports whether a change is about what usedOfNamespace reads.
 func usesChange(c *match.Change) bool {
 	return c.Path.Has("volumes") || slices.Contains([]string{"volumes", "serviceAccountName"}, c.Path.Last()) || c.New != nil && c.New.Get("volumes") != nil
 }
@@ -54,8 +54,8 @@ func usesChange(c *match.Change) bool {
 // placement are fields that say on which machines pods may start.
 var placement = []string{"nodeSelector", "affinity", "nodeName", "topologySpreadConstraints"}
 
-// isPlaced reports whether pods may start on other machines, or on none.
-func isPlaced(c *match.Change) bool {
+// changesPlacement reports whether pods may start on other machines, or on none.
+func changesPlacement(c *match.Change) bool {
 	return slices.ContainsFunc(placement, c.Path.Has) && (!c.Path.Has("topologySpreadConstraints") || hasText(c.New, "DoNotSchedule"))
 }
 
@@ -64,8 +64,8 @@ func hasText(n *object.Node, text string) bool {
 	return n != nil && (n.Text == text || slices.ContainsFunc(n.Children, func(child object.Node) bool { return hasText(&child, text) }))
 }
 
-// secretOf is what a volume has of Secrets and tokens.
-func secretOf(v *object.Node) []string {
+// secretsOfVolume is what a volume has of Secrets and tokens.
+func secretsOfVolume(v *object.Node) []string {
 	var found []string
 	if secret := v.Scalar("secret", "secretName"); secret != "" {
 		found = append(found, "the secret "+secret)

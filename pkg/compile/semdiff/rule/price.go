@@ -12,7 +12,7 @@ var priceRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return isRuntime(c) && !c.Whole() && c.Path.Is("metadata", "annotations", mpi.PriceAnnotation)
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		return c.effect(part, RestartsNothing, Info, "an hour of a node gets another price").withClause("cost", "another price")
 	}),
 }

@@ -26,7 +26,7 @@ var programRule = &Rule{
 		return slices.ContainsFunc(programKeys, c.Path.Has) || !isRuntime(c) && (c.Path.Has("env") || c.Path.Has("envFrom"))
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := eachOf(isVariable, (*Cluster).program)(c, changes)
+		effects := judgeByCauseAnd(isVariable, (*Cluster).programEffect)(c, changes)
 		for _, change := range c.added {
 			effects = append(effects, c.newProgram(change)...)
 		}
@@ -37,21 +37,21 @@ var programRule = &Rule{
 // programKeys are the fields of containers that say what runs.
 var programKeys = []string{"command", "args", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe"}
 
-// program is what runs otherwise.
-func (c *Cluster) program(part []*match.Change) Effect {
+// programEffect is what runs otherwise.
+func (c *Cluster) programEffect(part []*match.Change) Effect {
 	severity, consequence := Notice, NewJobsOnly
 	what, rest := "new jobs run another program:", "new jobs with another program"
 	verb, o := "start", part[0].After
 	if !isRuntime(part[0]) {
 		consequence, verb = RestartsPlatform, "replace"
-		what, rest = "pods of "+o.ID.Name+" are replaced,", "pods of "+o.ID.Name+", "+with(words(part))
+		what, rest = "pods of "+o.ID.Name+" are replaced,", "pods of "+o.ID.Name+", "+with(programWords(part))
 		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return changesArguments(change) && !isQuietChange(change) }); told && (c.powerfulAccount(o) != "" || isController(o)) {
 			severity = Warning
 		}
 	}
-	title := what + " " + words(part)
+	title := what + " " + programWords(part)
 	if consequence == RestartsPlatform {
-		title = what + " " + with(words(part))
+		title = what + " " + with(programWords(part))
 	}
 	if isRuntime(part[0]) && slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity, title = Warning, title+", instead of what the compiler has"
@@ -69,14 +69,14 @@ func (c *Cluster) program(part []*match.Change) Effect {
 
 // patchOverridesCompiler reports whether a patch has another value than the compiler, of which nothing is proven.
 func patchOverridesCompiler(c *match.Change) bool {
-	return c.New != nil && (c.To != nil && c.To.Kind == origin.Patched || c.After != nil && !c.After.Wrote(c.New).IsZero())
+	return c.New != nil && (c.To != nil && c.To.Kind == origin.Patched || c.After != nil && !c.After.WritingPatchSpan(c.New).IsZero())
 }
 
 // isVariable reports whether a change is about the environment of a container.
 func isVariable(c *match.Change) bool { return c.Path.Has("env") || c.Path.Has("envFrom") }
 
 // changesArguments reports whether a change tells a program something, rather than when it is looked after.
-func changesArguments(c *match.Change) bool { return isVariable(c) || isText(c.Path.Last()) }
+func changesArguments(c *match.Change) bool { return isVariable(c) || isProgramField(c.Path.Last()) }
 
 // quietFields are arguments and variables that say how much a program tells of what it does.
 var quietFields = regexp.MustCompile(`(?i)^(--?(v|verbosity|(log|logging|zap)[-_.]?(level|format|encoder|devel|stacktrace-level|time-encoding|log-level)))=|^[A-Z_]*LOG_?(LEVEL|FORMAT)$`)
@@ -90,36 +90,36 @@ func isQuietChange(c *match.Change) bool {
 				names = append(names, variable.Scalar("name"))
 			}
 		}
-		return !slices.ContainsFunc(distinct(names), func(name string) bool { return !quietFields.MatchString(name) })
+		return !slices.ContainsFunc(sortedDistinct(names), func(name string) bool { return !quietFields.MatchString(name) })
 	}
 	was, is := c.Old.Strings(), c.New.Strings()
-	differ := slices.Concat(missing(was, is), missing(is, was))
+	differ := slices.Concat(missingFrom(was, is), missingFrom(is, was))
 	return len(differ) > 0 && !slices.ContainsFunc(differ, func(argument string) bool { return !quietFields.MatchString(argument) })
 }
 
-// words are what of a program changes: its arguments, or variables by name, those that go at the end.
-func words(part []*match.Change) string {
+// programWords are what of a program changes: its arguments, or variables by name, those that go at the end.
+func programWords(part []*match.Change) string {
 	var found, gone []string
 	for _, change := range part {
 		switch {
 		case isVariable(change) && change.Removed():
-			gone = append(gone, variables([]*match.Change{change})...)
+			gone = append(gone, changedVariables([]*match.Change{change})...)
 		case isVariable(change):
-			found = append(found, "the environment "+strings.Join(variables([]*match.Change{change}), ", "))
-		case isText(change.Path.Last()):
-			found = append(found, change.Path.Last()+" "+arguments([]*match.Change{change}))
+			found = append(found, "the environment "+strings.Join(changedVariables([]*match.Change{change}), ", "))
+		case isProgramField(change.Path.Last()):
+			found = append(found, change.Path.Last()+" "+argumentChanges([]*match.Change{change}))
 		default:
 			found = append(found, change.Path.Short())
 		}
 	}
-	text := several(distinct(found))
+	text := severalText(sortedDistinct(found))
 	switch {
 	case len(gone) == 0:
 		return text
 	case text != "":
 		text += ", and "
 	}
-	return text + without + "the environment " + several(distinct(gone))
+	return text + without + "the environment " + severalText(sortedDistinct(gone))
 }
 
 const without = "without "
@@ -138,28 +138,28 @@ func beforeAfterText(part []*match.Change) string {
 	var lines []string
 	for _, change := range part {
 		var was, is strings.Builder
-		write(&was, change.Old)
-		write(&is, change.New)
-		lines = append(lines, change.Path.Short()+": "+cut(was.String(), most)+" → "+cut(is.String(), most))
+		writeValue(&was, change.Old)
+		writeValue(&is, change.New)
+		lines = append(lines, change.Path.Short()+": "+cutText(was.String(), most)+" → "+cutText(is.String(), most))
 	}
 	return strings.Join(lines, "; ")
 }
 
-func cut(text string, most int) string {
+func cutText(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
 	return text
 }
 
-// risk is what a program does that a reviewer must know.
-type risk struct {
+// programRisk is what a program does that a reviewer must know.
+type programRisk struct {
 	description string
 	// critical is code that somebody else decides on, or a way in.
 	critical bool
 }
 
-func (d risk) severity() Severity {
+func (d programRisk) severity() Severity {
 	if d.critical {
 		return Critical
 	}
@@ -169,16 +169,16 @@ func (d risk) severity() Severity {
 // riskyPatterns are texts of programs, the most severe first.
 var riskyPatterns = []struct {
 	text *regexp.Regexp
-	risk
+	programRisk
 }{
-	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*\|\s*(\S*/)?(sudo\s+)?(sh|bash|zsh|dash|ksh|ash|python\d?|perl|ruby|node)\b`), risk{"runs what it downloads", true}},
-	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*(;|&&|\n).*\b(sh|bash|python\d?|perl|chmod)\b`), risk{"runs what it downloads", true}},
-	{regexp.MustCompile("(eval|source|\\bsh -c|\\bbash -c|<)\\s*[\"']?(\\$\\(|<?\\(|`)\\s*(curl|wget)"), risk{"runs what it downloads", true}},
-	{regexp.MustCompile(`/dev/(tcp|udp)/|\b(nc|ncat|netcat)\b.*\s-(e|c)\b|\bsocat\b.*\b(exec|system):`), risk{"gives a shell to another host", true}},
-	{regexp.MustCompile(`\bbase64\s+(-d|-D|--decode)\b.*\|\s*\S*(sh|bash|python\d?|perl)\b`), risk{"runs what nobody can read", true}},
-	{regexp.MustCompile(`\b(nsenter|chroot)\b`), risk{"leaves its container", true}},
-	{regexp.MustCompile(`secrets/kubernetes\.io/serviceaccount`), risk{"reads the token of its service account", false}},
-	{regexp.MustCompile(`\bgit clone\b|\b(pip3?|npm|gem|cargo|go) (install|get)\b|\b(apt-get|apt|dnf|yum|apk) (-\S+ )*(install|add)\b`), risk{"downloads programs", false}},
+	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*\|\s*(\S*/)?(sudo\s+)?(sh|bash|zsh|dash|ksh|ash|python\d?|perl|ruby|node)\b`), programRisk{"runs what it downloads", true}},
+	{regexp.MustCompile(`(?s)\b(curl|wget|fetch|aria2c)\b.*(;|&&|\n).*\b(sh|bash|python\d?|perl|chmod)\b`), programRisk{"runs what it downloads", true}},
+	{regexp.MustCompile("(eval|source|\\bsh -c|\\bbash -c|<)\\s*[\"']?(\\$\\(|<?\\(|`)\\s*(curl|wget)"), programRisk{"runs what it downloads", true}},
+	{regexp.MustCompile(`/dev/(tcp|udp)/|\b(nc|ncat|netcat)\b.*\s-(e|c)\b|\bsocat\b.*\b(exec|system):`), programRisk{"gives a shell to another host", true}},
+	{regexp.MustCompile(`\bbase64\s+(-d|-D|--decode)\b.*\|\s*\S*(sh|bash|python\d?|perl)\b`), programRisk{"runs what nobody can read", true}},
+	{regexp.MustCompile(`\b(nsenter|chroot)\b`), programRisk{"leaves its container", true}},
+	{regexp.MustCompile(`secrets/kubernetes\.io/serviceaccount`), programRisk{"reads the token of its service account", false}},
+	{regexp.MustCompile(`\bgit clone\b|\b(pip3?|npm|gem|cargo|go) (install|get)\b|\b(apt-get|apt|dnf|yum|apk) (-\S+ )*(install|add)\b`), programRisk{"downloads programs", false}},
 }
 
 // loading are variables by which programs load other code, or ask other hosts.
@@ -193,44 +193,44 @@ var (
 )
 
 // risksOfText are those of a text of a program, and of the variable that has it; the most severe first.
-func risksOfText(variable, text string) []risk {
-	var found []risk
+func risksOfText(variable, text string) []programRisk {
+	var found []programRisk
 	for _, known := range riskyPatterns {
 		if known.text.MatchString(text) {
-			found = append(found, known.risk)
+			found = append(found, known.programRisk)
 		}
 	}
 	switch name := strings.ToUpper(variable); { // proxies are named in small letters, too
 	case slices.Contains(loadingVariables, name) || strings.HasPrefix(name, "LD_") || slices.ContainsFunc(launchingVariables, func(end string) bool { return strings.HasSuffix(name, end) }):
-		found = append(found, risk{description: "makes programs load other code (" + variable + ")"})
+		found = append(found, programRisk{description: "makes programs load other code (" + variable + ")"})
 	case slices.Contains(askingPatterns, name):
-		found = append(found, risk{description: "makes programs ask another host, or trust it (" + variable + ")"})
+		found = append(found, programRisk{description: "makes programs ask another host, or trust it (" + variable + ")"})
 	}
 	return found
 }
 
 // risksOf are those that come with some changes: what was there before is not told again.
-func risksOf(part []*match.Change) []risk {
-	var found []risk
-	for _, change := range slices.DeleteFunc(piecesOf(part), isDecided) {
+func risksOf(part []*match.Change) []programRisk {
+	var found []programRisk
+	for _, change := range slices.DeleteFunc(programPiecesOf(part), isMadeByCompiler) {
 		was := risksOfText(variableOf(change), textOf(change.Old))
-		found = append(found, missing(risksOfText(variableOf(change), textOf(change.New)), dropVariable(was, change))...)
-		for _, host := range missing(hostsIn(textOf(change.New)), hostsIn(textOf(change.Old))) {
-			found = append(found, risk{description: "names the host " + host})
+		found = append(found, missingFrom(risksOfText(variableOf(change), textOf(change.New)), dropVariable(was, change))...)
+		for _, host := range missingFrom(hostsIn(textOf(change.New)), hostsIn(textOf(change.Old))) {
+			found = append(found, programRisk{description: "names the host " + host})
 		}
 		if change.Path.Has("envFrom") || change.New.At("valueFrom", "secretKeyRef") != nil || change.Path.Has("secretKeyRef") {
 			name := cmp.Or(change.New.Scalar("valueFrom", "secretKeyRef", "name"), change.New.Scalar("secretRef", "name"))
-			found = append(found, risk{description: strings.TrimSpace("gets the content of a Secret or a ConfigMap " + name)})
+			found = append(found, programRisk{description: strings.TrimSpace("gets the content of a Secret or a ConfigMap " + name)})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b risk) int { return cmp.Compare(b.severity(), a.severity()) })
+	slices.SortStableFunc(found, func(a, b programRisk) int { return cmp.Compare(b.severity(), a.severity()) })
 	return slices.Compact(found)
 }
 
 // dropVariable keeps of the dangers before those of the text: another value of a variable that loads code is told again.
-func dropVariable(was []risk, change *match.Change) []risk {
+func dropVariable(was []programRisk, change *match.Change) []programRisk {
 	name := variableOf(change)
-	return slices.DeleteFunc(was, func(d risk) bool { return name != "" && strings.Contains(d.description, "("+name+")") })
+	return slices.DeleteFunc(was, func(d programRisk) bool { return name != "" && strings.Contains(d.description, "("+name+")") })
 }
 
 // variableOf is the name of the variable that a change is about, or "".
@@ -263,14 +263,14 @@ func hostsIn(text string) []string {
 			found = append(found, host)
 		}
 	}
-	return distinct(found)
+	return sortedDistinct(found)
 }
 
-// isText reports whether a field is a list of words that are one program.
-func isText(key string) bool { return key == "command" || key == "args" }
+// isProgramField reports whether a field is a list of words that are one program.
+func isProgramField(key string) bool { return key == "command" || key == "args" }
 
-// piecesOf are the programs and the variables in some changes that are not gone: what comes as a whole, such as a container, piece by piece.
-func piecesOf(part []*match.Change) []*match.Change {
+// programPiecesOf are the programs and the variables in some changes that are not gone: what comes as a whole, such as a container, piece by piece.
+func programPiecesOf(part []*match.Change) []*match.Change {
 	var found []*match.Change
 	for _, change := range part {
 		switch {
@@ -278,17 +278,17 @@ func piecesOf(part []*match.Change) []*match.Change {
 		case change.Old != nil:
 			found = append(found, change)
 		default:
-			found = append(found, pieces(change, change.Path, change.New, change.To)...)
+			found = append(found, programPieces(change, change.Path, change.New, change.To)...)
 		}
 	}
 	return found
 }
 
-// pieces are the programs and the variables in a value that comes as a whole, each as the change from nothing that it is.
-func pieces(c *match.Change, path match.Path, n *object.Node, from *origin.Origin) []*match.Change {
+// programPieces are the programs and the variables in a value that comes as a whole, each as the change from nothing that it is.
+func programPieces(c *match.Change, path match.Path, n *object.Node, from *origin.Origin) []*match.Change {
 	from = cmp.Or(n.From, from)
 	variable := len(path) > 1 && (path[len(path)-2] == "env" || path[len(path)-2] == "envFrom")
-	if n.Leaf() || variable || isText(path.Last()) {
+	if n.Leaf() || variable || isProgramField(path.Last()) {
 		piece := *c
 		piece.Path, piece.Old, piece.New, piece.To = slices.Clone(path), nil, n, from
 		if isVariable(&piece) || slices.ContainsFunc(programKeys, path.Has) {
@@ -298,7 +298,7 @@ func pieces(c *match.Change, path match.Path, n *object.Node, from *origin.Origi
 	}
 	var found []*match.Change
 	for i := range n.Children {
-		found = append(found, pieces(c, append(slices.Clone(path), n.Segment(i)), &n.Children[i], from)...)
+		found = append(found, programPieces(c, append(slices.Clone(path), n.Segment(i)), &n.Children[i], from)...)
 	}
 	return found
 }
@@ -307,7 +307,7 @@ func pieces(c *match.Change, path match.Path, n *object.Node, from *origin.Origi
 func programsOf(change *match.Change) []*match.Change {
 	var found []*match.Change
 	for _, pod := range podSpecs(&change.After.Root) {
-		found = append(found, pieces(change, nil, pod, change.After.Rule)...)
+		found = append(found, programPieces(change, nil, pod, change.After.Rule)...)
 	}
 	return found
 }
@@ -327,5 +327,5 @@ func (c *Cluster) newProgram(change *match.Change) []Effect {
 		all = append(all, d.description)
 	}
 	e := c.effect([]*match.Change{change}, consequence, found[0].severity(), "pods of a new "+id.Kind+" run a program that "+found[0].description)
-	return []Effect{e.withDetail(objectName(id)+" "+strings.Join(distinct(all), ", ")+": "+beforeAfterText(programsOf(change))).withClauseOf(objectName(id), "run", "a program that "+found[0].description)}
+	return []Effect{e.withDetail(objectName(id)+" "+strings.Join(sortedDistinct(all), ", ")+": "+beforeAfterText(programsOf(change))).withClauseOf(objectName(id), "run", "a program that "+found[0].description)}
 }

@@ -42,14 +42,14 @@ type quotaKey struct{ flavor, resource string }
 func readQueue(o *object.Object) *queue {
 	switch {
 	case o.ID.Kind == "ResourceQuota":
-		return readHard(o)
+		return readResourceQuota(o)
 	case o.ID.Group == "kueue.x-k8s.io":
-		return readKueue(o)
+		return readKueueObject(o)
 	}
 	return nil
 }
 
-func readHard(o *object.Object) *queue {
+func readResourceQuota(o *object.Object) *queue {
 	q := &queue{id: o.ID, holder: "namespace " + o.ID.Namespace, amounts: map[quotaKey]Amounts{}}
 	for amount := range items(o.Root.At("spec", "hard")) {
 		q.amounts[quotaKey{resource: amount.Key}] = Amounts{Nominal: amount.Text}
@@ -57,8 +57,8 @@ func readHard(o *object.Object) *queue {
 	return q
 }
 
-// readKueue reads a ClusterQueue or a Cohort. Their fields have other names in v1beta1 and v1beta2; all are read.
-func readKueue(o *object.Object) *queue {
+// readKueueObject reads a ClusterQueue or a Cohort. Their fields have other names in v1beta1 and v1beta2; all are read.
+func readKueueObject(o *object.Object) *queue {
 	spec := o.Root.Get("spec")
 	q := &queue{id: o.ID, holder: "tenant " + o.ID.Name, amounts: map[quotaKey]Amounts{}}
 	if o.ID.Kind == "Cohort" {
@@ -72,8 +72,8 @@ func readKueue(o *object.Object) *queue {
 	}
 	q.preempts, q.selects = copyOf(spec.Get("preemption")), copyOf(spec.Get("namespaceSelector"))
 	for part := range items(spec.Get("resourceGroups")) {
-		q.group(part.Get("flavors"))
-		q.covered = append(q.covered, strings.Join(distinct(part.Get("coveredResources").Strings()), ","))
+		q.readGroup(part.Get("flavors"))
+		q.covered = append(q.covered, strings.Join(sortedDistinct(part.Get("coveredResources").Strings()), ","))
 	}
 	return q
 }
@@ -86,7 +86,7 @@ func copyOf(n *object.Node) object.Node {
 	return *n
 }
 
-func (q *queue) group(flavors *object.Node) {
+func (q *queue) readGroup(flavors *object.Node) {
 	for flavor := range items(flavors) {
 		name := flavor.Scalar("name")
 		q.order = append(q.order, name)
@@ -112,17 +112,17 @@ func (c *Cluster) Quotas() []Quota {
 	var all []Quota
 	both := maps.Clone(c.was.queues)
 	maps.Copy(both, c.is.queues)
-	for _, id := range both.sorted() {
+	for _, id := range both.sortedIDs() {
 		was, is := c.was.queues.get(id), c.is.queues.get(id)
-		for _, key := range keysOf(was, is) {
+		for _, key := range quotaKeysOf(was, is) {
 			all = append(all, Quota{cmp.Or(is.holder, was.holder), key.flavor, key.resource, was.amounts[key], is.amounts[key]})
 		}
 	}
 	return all
 }
 
-// sorted are the queues, sorted by kind, namespace and name.
-func (q queues) sorted() []object.ID {
+// sortedIDs are the queues, sorted by kind, namespace and name.
+func (q queues) sortedIDs() []object.ID {
 	return slices.SortedFunc(maps.Keys(q), func(a, b object.ID) int { return strings.Compare(objectName(a), objectName(b)) })
 }
 
@@ -134,7 +134,7 @@ func (q queues) get(id object.ID) *queue {
 	return &queue{}
 }
 
-func keysOf(was, is *queue) []quotaKey {
+func quotaKeysOf(was, is *queue) []quotaKey {
 	keys := slices.Collect(maps.Keys(was.amounts))
 	for key := range is.amounts {
 		if _, known := was.amounts[key]; !known {
@@ -147,10 +147,10 @@ func keysOf(was, is *queue) []quotaKey {
 	return keys
 }
 
-// total is the nominal quota of a resource in a cohort, its own and that of its members.
-func (q queues) total(cohort string, key quotaKey) string {
+// cohortTotal is the nominal quota of a resource in a cohort, its own and that of its members.
+func (q queues) cohortTotal(cohort string, key quotaKey) string {
 	sum := "0"
-	for _, id := range q.sorted() {
+	for _, id := range q.sortedIDs() {
 		member := q[id]
 		if member.cohort == cohort && id.Kind == "ClusterQueue" || id.Kind == "Cohort" && id.Name == cohort {
 			sum = addAmounts(sum, member.amounts[key].Nominal)
@@ -160,7 +160,7 @@ func (q queues) total(cohort string, key quotaKey) string {
 }
 
 func addAmounts(x, y string) string {
-	a, b, ok := match.Quantities(x, cmp.Or(y, "0"))
+	a, b, ok := match.ParseQuantities(x, cmp.Or(y, "0"))
 	if !ok {
 		return x
 	}
@@ -168,10 +168,10 @@ func addAmounts(x, y string) string {
 	return a.String()
 }
 
-// members are the tenants in a cohort, but one, sorted.
-func (q queues) members(cohort string, but object.ID) []string {
+// tenantsInCohort are the tenants in a cohort, but one, sorted.
+func (q queues) tenantsInCohort(cohort string, but object.ID) []string {
 	var found []string
-	for _, id := range q.sorted() {
+	for _, id := range q.sortedIDs() {
 		if q[id].cohort == cohort && id.Kind == "ClusterQueue" && id != but {
 			found = append(found, id.Name)
 		}

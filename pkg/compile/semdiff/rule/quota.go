@@ -19,7 +19,7 @@ var quotaRule = &Rule{
 	claims: func(c *match.Change) bool {
 		kind := c.Kind()
 		switch {
-		case comesAlong(c) || !c.Whole() && c.Path[0] == "metadata":
+		case comesWithOwner(c) || !c.Whole() && c.Path[0] == "metadata":
 			return false
 		case kind == "ResourceQuota" || kind == "PriorityClass":
 			return true
@@ -31,9 +31,9 @@ var quotaRule = &Rule{
 		for _, object := range match.ByObject(changes) {
 			switch object[0].Kind() {
 			case "ClusterQueue", "Cohort", "ResourceQuota":
-				effects = append(effects, c.quota(object)...)
+				effects = append(effects, c.quotaEffects(object)...)
 			default:
-				effects = append(effects, each((*Cluster).queueing)(c, object)...)
+				effects = append(effects, judgeByCause((*Cluster).queueingEffect)(c, object)...)
 			}
 		}
 		return effects
@@ -43,8 +43,8 @@ var quotaRule = &Rule{
 // queueKinds are the kinds of Kueue that are understood. Others let it start jobs on other clusters, or ask programs.
 var queueKinds = []string{"ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "WorkloadPriorityClass"}
 
-// quota says what becomes of what a tenant, a cohort or a namespace has.
-func (c *Cluster) quota(changes []*match.Change) []Effect {
+// quotaEffects says what becomes of what a tenant, a cohort or a namespace has.
+func (c *Cluster) quotaEffects(changes []*match.Change) []Effect {
 	id := changes[0].Object().ID
 	was, is := c.was.queues.get(id), c.is.queues.get(id)
 	if before := changes[0].Before; before != nil {
@@ -53,16 +53,16 @@ func (c *Cluster) quota(changes []*match.Change) []Effect {
 	var effects []Effect
 	if was.equal(is) && !changes[0].Whole() {
 		var same []*match.Change
-		if same, changes = modelled(changes); len(same) > 0 {
+		if same, changes = splitModelled(changes); len(same) > 0 {
 			effects = append(effects, c.effect(same, NoEffect, Info, "the queue gives the same as before"))
 		}
 	}
-	judge := func(c *Cluster, part []*match.Change) Effect { return c.quotaPart(id, part, was, is) }
-	return append(effects, eachOf(quotaFieldOf, judge)(c, changes)...)
+	judge := func(c *Cluster, part []*match.Change) Effect { return c.quotaEffect(id, part, was, is) }
+	return append(effects, judgeByCauseAnd(quotaFieldOf, judge)(c, changes)...)
 }
 
-// modelled divides changes into those that a queue has everything of, and the others.
-func modelled(changes []*match.Change) (known, other []*match.Change) {
+// splitModelled divides changes into those that a queue has everything of, and the others.
+func splitModelled(changes []*match.Change) (known, other []*match.Change) {
 	for _, c := range changes {
 		switch p := c.Path; {
 		case p.Is("spec", "cohort"), p.Is("spec", "cohortName"), p.Is("spec", "parent"), p.Is("spec", "parentName"), p.Is("spec", "hard", "*"),
@@ -109,9 +109,9 @@ func quotaFieldOf(change *match.Change) quotaField {
 	return membership
 }
 
-// quotaPart is what one line changes of one field.
-func (c *Cluster) quotaPart(id object.ID, part []*match.Change, was, is *queue) Effect {
-	if id.Kind == "ClusterQueue" && boundsOnly(part) && was.cohort != is.cohort && (was.cohort == "" || is.cohort == "") {
+// quotaEffect is what one line changes of one field.
+func (c *Cluster) quotaEffect(id object.ID, part []*match.Change, was, is *queue) Effect {
+	if id.Kind == "ClusterQueue" && areBoundsOnly(part) && was.cohort != is.cohort && (was.cohort == "" || is.cohort == "") {
 		// What the cohort itself means is told with it.
 		return c.effect(part, NoEffect, Info, "bounds of what is borrowed and lent come and go with the cohort")
 	}
@@ -121,23 +121,23 @@ func (c *Cluster) quotaPart(id object.ID, part []*match.Change, was, is *queue) 
 	case shrunk:
 		return c.amountsEffect(id, part, was, is, ShrinksQuota)
 	case lent:
-		return c.lending(part, was, is)
+		return c.lendingEffect(part, was, is)
 	case order:
-		return c.goesFirst(part)
+		return c.preemptionEffect(part)
 	}
-	return c.membership(part, was, is)
+	return c.membershipEffect(part, was, is)
 }
 
-// boundsOnly reports whether changes are about bounds of what is borrowed and lent only: without a cohort they mean nothing.
-func boundsOnly(part []*match.Change) bool {
+// areBoundsOnly reports whether changes are about bounds of what is borrowed and lent only: without a cohort they mean nothing.
+func areBoundsOnly(part []*match.Change) bool {
 	return !slices.ContainsFunc(part, func(change *match.Change) bool {
 		last := change.Path.Last()
 		return last != "borrowingLimit" && last != "lendingLimit"
 	})
 }
 
-// goesFirst is whom a queue stops, and what it takes first.
-func (c *Cluster) goesFirst(part []*match.Change) Effect {
+// preemptionEffect is whom a queue stops, and what it takes first.
+func (c *Cluster) preemptionEffect(part []*match.Change) Effect {
 	if slices.ContainsFunc(part, func(change *match.Change) bool {
 		return change.Path.Has("preemption") && change.New.Scalar() != "Never" && change.New != nil
 	}) {
@@ -149,13 +149,13 @@ func (c *Cluster) goesFirst(part []*match.Change) Effect {
 	return c.effect(part, ReordersQueue, Notice, "whom a queue stops, and what it takes first, changes").withClause("have", "another order in the queue")
 }
 
-// lending is how much others may borrow of a queue. Without a bound it is everything.
-func (c *Cluster) lending(part []*match.Change, was, is *queue) Effect {
+// lendingEffect is how much others may borrow of a queue. Without a bound it is everything.
+func (c *Cluster) lendingEffect(part []*match.Change, was, is *queue) Effect {
 	keys := touchedKeys(part, was, is)
 	if !slices.ContainsFunc(keys, func(key quotaKey) bool { return hasResource(was.amounts[key]) || hasResource(is.amounts[key]) }) {
 		return c.effect(part, NoEffect, Info, "a bound of what is lent of a resource of which the queue has nothing")
 	}
-	details := describeAll(keys, part, was, is)
+	details := describeAmounts(keys, part, was, is)
 	if trendOf(part[0].Old, part[0].New) == more && part[0].Old != nil || part[0].New == nil {
 		return c.effect(part, GrowsQuota, Notice, "more may be lent to others").withDetail(strings.Join(details, "; ")).withClause("lend", "more to others")
 	}
@@ -183,9 +183,9 @@ func quotaTrend(c *match.Change) trend {
 // amountsEffect says how much is gained or lost.
 func (c *Cluster) amountsEffect(id object.ID, part []*match.Change, was, is *queue, consequence Consequence) Effect {
 	keys := touchedKeys(part, was, is)
-	severity, title, verb, jobs := Notice, "more quota"+ofWhat(keys), "gain", JobsUntouched
+	severity, title, verb, jobs := Notice, "more quota"+ofResources(keys), "gain", JobsUntouched
 	if consequence == ShrinksQuota {
-		severity, title, verb = Warning, "less quota"+ofWhat(keys), "lose"
+		severity, title, verb = Warning, "less quota"+ofResources(keys), "lose"
 		switch {
 		case id.Kind == "ResourceQuota":
 			jobs = JobsHampered
@@ -193,14 +193,14 @@ func (c *Cluster) amountsEffect(id object.ID, part []*match.Change, was, is *que
 			jobs = JobsPreemptible
 		}
 	}
-	details := describeAll(keys, part, was, is)
+	details := describeAmounts(keys, part, was, is)
 	cohort, own := cmp.Or(is.cohort, was.cohort), id.Kind == "Cohort"
 	if own {
 		cohort = id.Name
 	}
 	for i := range keys {
-		if cohort != "" && keys[i].resource == keys[0].resource && guaranteed(keys[i], part, was, is) {
-			details = append(details, c.inCohort(id, cohort, keys[i])...)
+		if cohort != "" && keys[i].resource == keys[0].resource && guaranteeDiffers(keys[i], part, was, is) {
+			details = append(details, c.cohortNotes(id, cohort, keys[i])...)
 		}
 	}
 	e := c.effect(part, consequence, severity, title).withDetail(strings.Join(details, "; ")).withJobs(jobs)
@@ -211,8 +211,8 @@ func (c *Cluster) amountsEffect(id object.ID, part []*match.Change, was, is *que
 	return e
 }
 
-// ofWhat names the resources, the scarcest first: `: nvidia.com/gpu, cpu, memory`.
-func ofWhat(keys []quotaKey) string {
+// ofResources names the resources, the scarcest first: `: nvidia.com/gpu, cpu, memory`.
+func ofResources(keys []quotaKey) string {
 	var names []string
 	for _, key := range keys {
 		name := strings.TrimPrefix(key.resource, "requests.")
@@ -226,13 +226,13 @@ func ofWhat(keys []quotaKey) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return ": " + few(3, names)
+	return ": " + firstFew(3, names)
 }
 
 // touchedKeys are the flavors and resources that some changes are about, the scarcest first; a whole object is about all of its own.
 func touchedKeys(part []*match.Change, was, is *queue) []quotaKey {
 	var found []quotaKey
-	for _, key := range keysOf(was, is) {
+	for _, key := range quotaKeysOf(was, is) {
 		a, b := was.amounts[key], is.amounts[key]
 		if key.flavor != "" {
 			a.Nominal, b.Nominal = cmp.Or(a.Nominal, "0"), cmp.Or(b.Nominal, "0")
@@ -240,15 +240,15 @@ func touchedKeys(part []*match.Change, was, is *queue) []quotaKey {
 		if sameAmounts(a, b) || key.flavor != "" && match.SameQuantity(a.Nominal, "0") && match.SameQuantity(b.Nominal, "0") && a.Borrowing == b.Borrowing && part[0].Whole() {
 			continue
 		}
-		if slices.ContainsFunc(part, func(c *match.Change) bool { return c.Whole() || aboutKey(c.Path, key) }) {
+		if slices.ContainsFunc(part, func(c *match.Change) bool { return c.Whole() || isAboutKey(c.Path, key) }) {
 			found = append(found, key)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b quotaKey) int { return scarce(b.resource) - scarce(a.resource) })
+	slices.SortStableFunc(found, func(a, b quotaKey) int { return scarcity(b.resource) - scarcity(a.resource) })
 	return found
 }
 
-func aboutKey(p match.Path, key quotaKey) bool {
+func isAboutKey(p match.Path, key quotaKey) bool {
 	if key.flavor == "" {
 		return p.Is("spec", "hard", key.resource)
 	}
@@ -260,17 +260,17 @@ func aboutKey(p match.Path, key quotaKey) bool {
 	return !p.Has("flavors")
 }
 
-// describeAll describes amounts, each as it was and is.
-func describeAll(keys []quotaKey, part []*match.Change, was, is *queue) []string {
+// describeAmounts describes amounts, each as it was and is.
+func describeAmounts(keys []quotaKey, part []*match.Change, was, is *queue) []string {
 	words := make([]string, len(keys))
 	for i, key := range keys {
-		words[i] = describe(key, part, was.amounts[key], is.amounts[key])
+		words[i] = describeAmount(key, part, was.amounts[key], is.amounts[key])
 	}
 	return words
 }
 
-// describe is for example `nvidia.com/gpu of h100: 64 → 32 guaranteed`, with those fields that the changes are about.
-func describe(key quotaKey, part []*match.Change, was, is Amounts) string {
+// describeAmount is for example `nvidia.com/gpu of h100: 64 → 32 guaranteed`, with those fields that the changes are about.
+func describeAmount(key quotaKey, part []*match.Change, was, is Amounts) string {
 	what := key.resource
 	if key.flavor == "" {
 		return what + ": " + cmp.Or(was.Nominal, "any") + " → " + cmp.Or(is.Nominal, "any")
@@ -280,27 +280,27 @@ func describe(key quotaKey, part []*match.Change, was, is Amounts) string {
 		{"nominalQuota", "guaranteed", "0", was.Nominal, is.Nominal}, {"borrowingLimit", "may be borrowed", "any", unboundedAmount(was, was.Borrowing, is.Borrowing), unboundedAmount(is, is.Borrowing, was.Borrowing)},
 		{"lendingLimit", "may be lent", "any", unboundedAmount(was, was.Lending, is.Lending), unboundedAmount(is, is.Lending, was.Lending)},
 	} {
-		if isAbout(part, field.name) && differs(field.was, field.is) {
+		if isAboutField(part, field.name) && amountsDiffer(field.was, field.is) {
 			changes = append(changes, cmp.Or(field.was, field.none)+" → "+cmp.Or(field.is, field.none)+" "+field.words)
 		}
 	}
 	return what + " of " + key.flavor + ": " + strings.Join(changes, ", ")
 }
 
-// guaranteed reports whether some changes are about what is guaranteed of a resource, and it differs.
-func guaranteed(key quotaKey, part []*match.Change, was, is *queue) bool {
-	return key.flavor != "" && isAbout(part, "nominalQuota") && differs(was.amounts[key].Nominal, is.amounts[key].Nominal)
+// guaranteeDiffers reports whether some changes are about what is guaranteed of a resource, and it differs.
+func guaranteeDiffers(key quotaKey, part []*match.Change, was, is *queue) bool {
+	return key.flavor != "" && isAboutField(part, "nominalQuota") && amountsDiffer(was.amounts[key].Nominal, is.amounts[key].Nominal)
 }
 
-// isAbout reports whether some changes are about a field of an amount. Those that are about no field are about all.
-func isAbout(part []*match.Change, field string) bool {
+// isAboutField reports whether some changes are about a field of an amount. Those that are about no field are about all.
+func isAboutField(part []*match.Change, field string) bool {
 	return slices.ContainsFunc(part, func(c *match.Change) bool {
 		last := c.Path.Last()
 		return last == field || !strings.HasSuffix(last, "Limit") && last != "nominalQuota"
 	})
 }
 
-func differs(was, is string) bool { return was != is && !match.SameQuantity(was, is) }
+func amountsDiffer(was, is string) bool { return was != is && !match.SameQuantity(was, is) }
 
 // unboundedAmount is a bound of a resource where the other side has one: a queue that has none of the resource neither borrows nor lends.
 func unboundedAmount(of Amounts, bound, other string) string {
@@ -310,13 +310,13 @@ func unboundedAmount(of Amounts, bound, other string) string {
 	return bound
 }
 
-// inCohort says what a cohort has in all of a resource, and who may borrow less.
-func (c *Cluster) inCohort(id object.ID, cohort string, key quotaKey) []string {
-	before, after := c.was.queues.total(cohort, key), c.is.queues.total(cohort, key)
-	a, b, ok := match.Quantities(before, after)
+// cohortNotes says what a cohort has in all of a resource, and who may borrow less.
+func (c *Cluster) cohortNotes(id object.ID, cohort string, key quotaKey) []string {
+	before, after := c.was.queues.cohortTotal(cohort, key), c.is.queues.cohortTotal(cohort, key)
+	a, b, ok := match.ParseQuantities(before, after)
 	what := " " + key.resource + " of " + key.flavor
-	has := "the cohort " + cohort + " has " + difference(before, after) + what
-	switch others := c.is.queues.members(cohort, id); {
+	has := "the cohort " + cohort + " has " + amountDifference(before, after) + what
+	switch others := c.is.queues.tenantsInCohort(cohort, id); {
 	case !ok:
 		return nil
 	case a.Cmp(b) == 0:
@@ -339,21 +339,21 @@ func quotaClause(verb string, keys []quotaKey, part []*match.Change, was, is *qu
 	key := keys[0]
 	a, b := was.amounts[key], is.amounts[key]
 	switch {
-	case key.flavor != "" && guaranteed(key, part, was, is):
-		all := slices.DeleteFunc(slices.Clone(keys), func(k quotaKey) bool { return k.resource != key.resource || !guaranteed(k, part, was, is) })
+	case key.flavor != "" && guaranteeDiffers(key, part, was, is):
+		all := slices.DeleteFunc(slices.Clone(keys), func(k quotaKey) bool { return k.resource != key.resource || !guaranteeDiffers(k, part, was, is) })
 		before, after := "0", "0"
 		for _, k := range all {
 			before, after = addAmounts(before, was.amounts[k].Nominal), addAmounts(after, is.amounts[k].Nominal)
 		}
-		return Clause{Verb: verb, Rest: difference(before, after) + " guaranteed " + key.resource + ofProfiles(all, was, is)}
+		return Clause{Verb: verb, Rest: amountDifference(before, after) + " guaranteed " + key.resource + ofProfiles(all, was, is)}
 	case key.flavor != "":
-		return Clause{Verb: verb, Rest: bound(a.Borrowing, b.Borrowing) + key.resource + ofProfiles(keys[:1], was, is) + " that may be borrowed"}
+		return Clause{Verb: verb, Rest: boundDifference(a.Borrowing, b.Borrowing) + key.resource + ofProfiles(keys[:1], was, is) + " that may be borrowed"}
 	case a.Nominal == "":
 		return Clause{Verb: "are", Rest: "bound in " + key.resource}
 	case b.Nominal == "":
 		return Clause{Verb: "are", Rest: "no longer bound in " + key.resource}
 	}
-	return Clause{Verb: verb, Rest: difference(a.Nominal, b.Nominal) + " of quota for " + key.resource}
+	return Clause{Verb: verb, Rest: amountDifference(a.Nominal, b.Nominal) + " of quota for " + key.resource}
 }
 
 // ofProfiles names the profiles of a resource, where a queue has others, too: another line may be about these.
@@ -362,9 +362,9 @@ func ofProfiles(keys []quotaKey, was, is *queue) string {
 	for _, key := range keys {
 		names = append(names, key.flavor)
 	}
-	for _, other := range keysOf(was, is) {
+	for _, other := range quotaKeysOf(was, is) {
 		if other.resource == keys[0].resource && !slices.Contains(names, other.flavor) && (hasResource(was.amounts[other]) || hasResource(is.amounts[other])) {
-			return " of " + several(distinct(names))
+			return " of " + severalText(sortedDistinct(names))
 		}
 	}
 	return ""
@@ -373,14 +373,14 @@ func ofProfiles(keys []quotaKey, was, is *queue) string {
 // hasResource reports whether a queue has some of a resource.
 func hasResource(a Amounts) bool { return !match.SameQuantity(cmp.Or(a.Nominal, "0"), "0") }
 
-func bound(was, is string) string {
+func boundDifference(was, is string) string {
 	if was == "" || is == "" {
 		return ""
 	}
-	return difference(was, is) + " "
+	return amountDifference(was, is) + " "
 }
 
-func scarce(resource string) int {
+func scarcity(resource string) int {
 	switch {
 	case strings.Contains(resource, "gpu") || strings.Contains(resource, "neuron") || strings.Contains(resource, "gaudi"):
 		return 3
@@ -392,8 +392,8 @@ func scarce(resource string) int {
 	return 0
 }
 
-// membership is what is neither an amount nor an order: the cohort, and who may use the queue.
-func (c *Cluster) membership(part []*match.Change, was, is *queue) Effect {
+// membershipEffect is what is neither an amount nor an order: the cohort, and who may use the queue.
+func (c *Cluster) membershipEffect(part []*match.Change, was, is *queue) Effect {
 	change := part[0]
 	switch {
 	case was.cohort != is.cohort && is.cohort == "":
@@ -417,7 +417,7 @@ func (c *Cluster) membership(part []*match.Change, was, is *queue) Effect {
 	case change.Path.Has("namespaceSelector") || change.Path.Has("scopes") || change.Path.Has("scopeSelector"):
 		return c.effect(part, AdmitsMore, Warning, "other namespaces or pods use a queue or a quota").withClause("let", "other namespaces or pods use a queue or a quota")
 	case change.Path.Last() == "stopPolicy":
-		return c.stops(part)
+		return c.stopEffect(part)
 	case change.Path.Has("coveredResources") || change.Path.Has("resourceGroups"):
 		if change.Removed() {
 			return c.effect(part, AdmitsLess, Warning, "a queue no longer takes jobs that request a resource").withClause("are", "refused in the queue")
@@ -443,7 +443,7 @@ func namesNamespace(c *match.Change) bool {
 	return c.Path.Is("spec", "namespaceSelector", "matchExpressions", "*", "values", "*") && c.Added() != c.Removed() && len(conditions.Children) == 1 && conditions.Children[0].Scalar("operator") == "In"
 }
 
-func (c *Cluster) stops(part []*match.Change) Effect {
+func (c *Cluster) stopEffect(part []*match.Change) Effect {
 	switch part[0].New.Scalar() {
 	case "HoldAndDrain":
 		return c.effect(part, AdmitsLess, Critical, "a queue stops all of its jobs and takes no new ones").withClause("stop", "all jobs of a queue").withJobs(JobsStopped)
@@ -453,8 +453,8 @@ func (c *Cluster) stops(part []*match.Change) Effect {
 	return c.effect(part, AdmitsMore, Notice, "a queue takes jobs again").withClause("start", "jobs again")
 }
 
-// queueing is what queues are made of: flavors, topologies, priorities, the queues of namespaces.
-func (c *Cluster) queueing(part []*match.Change) Effect {
+// queueingEffect is what queues are made of: flavors, topologies, priorities, the queues of namespaces.
+func (c *Cluster) queueingEffect(part []*match.Change) Effect {
 	change := part[0]
 	kind, last := change.Kind(), change.Path.Last()
 	switch {
@@ -467,7 +467,7 @@ func (c *Cluster) queueing(part []*match.Change) Effect {
 	case last == "value" || last == "preemptionPolicy" || last == "globalDefault":
 		return c.effect(part, ReordersQueue, Warning, "a priority has another value: other jobs go first").withClause("have", "other priorities")
 	case last == "stopPolicy":
-		return c.stops(part)
+		return c.stopEffect(part)
 	case kind == "ResourceFlavor" || kind == "Topology":
 		return c.effect(part, NewJobsOnly, Warning, "new jobs go to other machines").withClause("send", "new jobs to other machines")
 	case last == "description" || change.Path[0] == "apiVersion":

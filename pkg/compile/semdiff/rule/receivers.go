@@ -15,29 +15,29 @@ var receiversRule = &Rule{
 		"told is a warning, and so is a change by a patch. What is in a Secret is not seen here: only which Secret it is.",
 	Says:   []Consequence{RestartsNothing, WidensAccess},
 	claims: func(c *match.Change) bool { return c.Kind() == "AlertmanagerConfig" },
-	judge:  each((*Cluster).receivers),
+	judge:  judgeByCause((*Cluster).receivers),
 }
 
 func (c *Cluster) receivers(part []*match.Change) Effect {
 	change := part[0]
 	before, after := addressesOf(change.Before), addressesOf(change.After)
-	gone, told := missing(before, after), missing(after, before)
+	gone, told := missingFrom(before, after), missingFrom(after, before)
 	severity := Notice
 	if slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity = Warning
 	}
 	switch {
 	case len(gone) > 0 && len(told) > 0:
-		return c.effect(part, WidensAccess, Warning, "alerts are told to others").withDetail(several(gone)+" → "+several(told)).
-			withClause("have", "alerts told to "+several(told)+", no longer to "+several(gone))
+		return c.effect(part, WidensAccess, Warning, "alerts are told to others").withDetail(severalText(gone)+" → "+severalText(told)).
+			withClause("have", "alerts told to "+severalText(told)+", no longer to "+severalText(gone))
 	case len(gone) > 0:
-		return c.effect(part, RestartsNothing, Warning, "somebody is told of alerts no longer").withDetail(several(gone)).
-			withClause("lose", "the receivers of alerts "+several(gone))
+		return c.effect(part, RestartsNothing, Warning, "somebody is told of alerts no longer").withDetail(severalText(gone)).
+			withClause("lose", "the receivers of alerts "+severalText(gone))
 	case len(told) > 0:
-		return c.effect(part, WidensAccess, severity, "somebody else is told of alerts").withDetail(several(told)).
-			withClause("have", "alerts told to "+several(told))
+		return c.effect(part, WidensAccess, severity, "somebody else is told of alerts").withDetail(severalText(told)).
+			withClause("have", "alerts told to "+severalText(told))
 	case !change.Whole() && slices.ContainsFunc(part, func(c *match.Change) bool { return c.Path.Has("route") }):
-		return c.effect(part, RestartsNothing, Warning, "other alerts are told").withClause("have", "other alerts told to "+several(after))
+		return c.effect(part, RestartsNothing, Warning, "other alerts are told").withClause("have", "other alerts told to "+severalText(after))
 	}
 	return c.effect(part, RestartsNothing, severity, "how alerts are told changes").withClause("have", "alerts told otherwise")
 }

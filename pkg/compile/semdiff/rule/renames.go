@@ -17,7 +17,7 @@ var renamesRule = &Rule{
 		var effects []Effect
 		for _, change := range changes {
 			effects = append(effects, c.deletedClosingPolicy(change))
-			for _, e := range []Effect{c.renames(change), c.lostData(change)} {
+			for _, e := range []Effect{c.renamedEffect(change), c.lostDataEffect(change)} {
 				// It happens to those who had the old name.
 				if was := c.tenantOf(change.Before); was != "" {
 					e.Subject.Tenant = was
@@ -32,11 +32,11 @@ var renamesRule = &Rule{
 	},
 }
 
-func (c *Cluster) renames(change *match.Change) Effect {
+func (c *Cluster) renamedEffect(change *match.Change) Effect {
 	part := []*match.Change{change}
 	before, after := change.Before.ID, change.After.ID
 	was, is := c.tenantOf(change.Before), c.tenantOf(change.After)
-	stays := c.stays(change.Before)
+	stays := c.staysOnCluster(change.Before)
 	become := "its objects go and come again"
 	if stays {
 		become = "its objects come again, and the old ones stay until somebody deletes them"
@@ -77,7 +77,7 @@ func (c *Cluster) goesWithNamespace(name string) bool {
 	if space == nil || c.is.namespaces[name] != nil || space.kept || c.appliedByHand() {
 		return false
 	}
-	return c.prunes(space.folder)
+	return c.prunesFolder(space.folder)
 }
 
 func (c *Cluster) renamedNamespace(change *match.Change) Effect {
@@ -88,7 +88,7 @@ func (c *Cluster) renamedNamespace(change *match.Change) Effect {
 	if was != is && was != "" {
 		of, to = was, is
 	}
-	if c.stays(change.Before) {
+	if c.staysOnCluster(change.Before) {
 		return c.effect(part, Renames, Warning, "a namespace has another name: the new one is empty, the old one stays with what nobody deletes in it").
 			withClauseOf(of, "are", "renamed to "+to).withJobs(JobsHampered).withHelp("let jobs end, copy the data, delete the old namespace by hand")
 	}

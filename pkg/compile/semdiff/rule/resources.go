@@ -14,8 +14,8 @@ var resourcesRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return isRuntime(c) && !c.Whole() && (c.Path.Has("resources") || c.Path.Has("resourcesPerNode") || c.Path.Last() == "sizeLimit")
 	},
-	judge: each(func(c *Cluster, part []*match.Change) Effect {
-		what := map[trend]string{more: "more", less: "less", unknown: "other resources"}[direction(part)]
+	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
+		what := map[trend]string{more: "more", less: "less", unknown: "other resources"}[commonTrend(part)]
 		if limitsOnly(part) {
 			return c.effect(part, NewJobsOnly, Notice, "new jobs may use "+what).withClause("let", "new jobs use "+what)
 		}

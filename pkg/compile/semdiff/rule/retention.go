@@ -15,12 +15,12 @@ var retentionRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return c.Kind() == "Namespace" && c.Path.Is("metadata", "annotations", mpi.FinishedJobsAnnotation)
 	},
-	judge: each((*Cluster).retention),
+	judge: judgeByCause((*Cluster).retentionEffect),
 }
 
-func (c *Cluster) retention(part []*match.Change) Effect {
+func (c *Cluster) retentionEffect(part []*match.Change) Effect {
 	before, after := part[0].Old.Scalar(), part[0].New.Scalar()
-	detail := keptFor(before) + " → " + keptFor(after)
+	detail := retentionText(before) + " → " + retentionText(after)
 	if deletesSooner(before, after) {
 		return c.effect(part, DeletesData, Warning, "finished jobs and their logs are deleted sooner").withDetail(detail).withClause("lose", "finished jobs and their logs after "+after).
 			withHelp("save what somebody still needs before this is merged: those that are older go at once")
@@ -35,7 +35,7 @@ func deletesSooner(before, after string) bool {
 	return keep > 0 && (old <= 0 || keep < old)
 }
 
-func keptFor(text string) string {
+func retentionText(text string) string {
 	if text == "" {
 		return "forever"
 	}

@@ -15,7 +15,7 @@ type holder struct {
 }
 
 // holdings are what everybody may do.
-func (s *state) holdings() map[holder]*access.Holding {
+func (s *clusterState) holdings() map[holder]*access.Holding {
 	if s.held == nil {
 		all := s.access.Holdings()
 		s.held = make(map[holder]*access.Holding, len(all))
@@ -26,7 +26,7 @@ func (s *state) holdings() map[holder]*access.Holding {
 	return s.held
 }
 
-func holders(was, is map[holder]*access.Holding) []holder {
+func sortedHolders(was, is map[holder]*access.Holding) []holder {
 	var all []holder
 	for h := range was {
 		all = append(all, h)
@@ -42,8 +42,8 @@ func holders(was, is map[holder]*access.Holding) []holder {
 	return all
 }
 
-// effective are the rights in a namespace, with those that hold everywhere.
-func effective(all map[holder]*access.Holding, h holder) []access.Right {
+// effectiveRights are the rights in a namespace, with those that hold everywhere.
+func effectiveRights(all map[holder]*access.Holding, h holder) []access.Right {
 	var rights []access.Right
 	if own := all[h]; own != nil {
 		rights = own.Rights

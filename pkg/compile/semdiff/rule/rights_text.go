@@ -11,7 +11,7 @@ import (
 func rightsText(rights []access.Right) string {
 	worst, most := rights[0], -1
 	for _, r := range rights {
-		if own := strength(r); own > most {
+		if own := rightWeight(r); own > most {
 			worst, most = r, own
 		}
 	}
@@ -26,10 +26,10 @@ func rightsText(rights []access.Right) string {
 	return text
 }
 
-// strength orders rights by how much they are worth telling.
-func strength(r access.Right) int {
+// rightWeight orders rights by how much they are worth telling.
+func rightWeight(r access.Right) int {
 	switch {
-	case r.Severe() != "":
+	case r.SevereReason() != "":
 		return 6
 	case r.Verb == "*":
 		return 5
@@ -83,12 +83,12 @@ func rightWords(r access.Right) (verb, thing string) {
 	return r.Verb, thing
 }
 
-// allRights names rights, those with the same verbs together: `get, list, watch configmaps, events and 9 more`.
-func allRights(rights []access.Right) string {
+// allRightsText names rights, those with the same verbs together: `get, list, watch configmaps, events and 9 more`.
+func allRightsText(rights []access.Right) string {
 	const maxGroups, maxEach = 4, 4
 	var order []string
 	things := map[string][]string{}
-	for _, kind := range verbsOf(rights) {
+	for _, kind := range joinVerbs(rights) {
 		if things[kind.verbs] == nil {
 			order = append(order, kind.verbs)
 		}
@@ -100,7 +100,7 @@ func allRights(rights []access.Right) string {
 			words = append(words, Plural(len(order)-maxGroups, "more kind")+" of rights")
 			break
 		}
-		words = append(words, verbs+" "+few(maxEach, things[verbs]))
+		words = append(words, verbs+" "+firstFew(maxEach, things[verbs]))
 	}
 	return strings.Join(words, "; ")
 }
@@ -108,8 +108,8 @@ func allRights(rights []access.Right) string {
 // thingVerbs are the verbs that a subject has for one kind of objects.
 type thingVerbs struct{ verbs, thing string }
 
-// verbsOf joins rights to the same objects, in the order of the first.
-func verbsOf(rights []access.Right) []thingVerbs {
+// joinVerbs joins rights to the same objects, in the order of the first.
+func joinVerbs(rights []access.Right) []thingVerbs {
 	at := map[string]int{}
 	var all []thingVerbs
 	for _, r := range rights {

@@ -28,19 +28,19 @@ type Rule struct {
 // DocsURL is the folder of the pages, one per rule.
 const DocsURL = "https://lockstep.dev/changes/"
 
-// Page is the address of the page about a rule.
-func Page(rule string) string { return DocsURL + rule }
+// PageURL is the address of the page about a rule.
+func PageURL(rule string) string { return DocsURL + rule }
 
-// comesAlong reports whether the object comes or goes with its namespace, its tenant or its cluster, so that it needs no words of its own.
-func comesAlong(change *match.Change) bool { return change.Whole() && change.Disposal.WithTenant }
+// comesWithOwner reports whether the object comes or goes with its namespace, its tenant or its cluster, so that it needs no words of its own.
+func comesWithOwner(change *match.Change) bool { return change.Whole() && change.Disposal.WithTenant }
 
-// each judges the changes of one object that the same lines are responsible for.
-func each(judge func(*Cluster, []*match.Change) Effect) func(*Cluster, []*match.Change) []Effect {
-	return eachOf(func(*match.Change) int { return 0 }, judge)
+// judgeByCause judges the changes of one object that the same lines are responsible for.
+func judgeByCause(judge func(*Cluster, []*match.Change) Effect) func(*Cluster, []*match.Change) []Effect {
+	return judgeByCauseAnd(func(*match.Change) int { return 0 }, judge)
 }
 
-// eachOf judges the changes of one object that the same lines are responsible for and that are about the same.
-func eachOf[K comparable](about func(*match.Change) K, judge func(*Cluster, []*match.Change) Effect) func(*Cluster, []*match.Change) []Effect {
+// judgeByCauseAnd judges the changes of one object that the same lines are responsible for and that are about the same.
+func judgeByCauseAnd[K comparable](about func(*match.Change) K, judge func(*Cluster, []*match.Change) Effect) func(*Cluster, []*match.Change) []Effect {
 	return func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
 		for _, part := range match.ByCause(changes) {

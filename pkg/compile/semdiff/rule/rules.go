@@ -28,7 +28,7 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 		c.decideDisposal(change)
 		rule := ruleOf(change)
 		claimed[rule] = append(claimed[rule], change)
-		if change.Added() && comesAlong(change) && !change.Disposal.WithCluster && isForeignObject(change.After) && isUnclassifiedAlone(change) {
+		if change.Added() && comesWithOwner(change) && !change.Disposal.WithCluster && isForeignObject(change.After) && isUnclassifiedAlone(change) {
 			c.unclaimed = append(c.unclaimed, change)
 		}
 		if change.Object().ID.Group == rbacGroup && change.Path.Is("roleRef", "**") {
@@ -48,10 +48,10 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 			switch s := &e.Subject; {
 			case s.Tenant != "":
 			case s.Namespace != "":
-				s.Tenant = c.owner(s.Namespace)
+				s.Tenant = c.ownerOfNamespace(s.Namespace)
 			case s.Runtime != "":
 				if users[s.Runtime] == nil {
-					users[s.Runtime] = c.users(s.Runtime)
+					users[s.Runtime] = c.tenantsUsing(s.Runtime)
 				}
 				e.Users = users[s.Runtime]
 			}
@@ -63,7 +63,7 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 // assignToFormerTenant gives an effect in a namespace that goes to another tenant to the one that it happens to: what is taken, and running jobs, are
 // those of the tenant that had it. The verdict speaks of the namespace: the tenant has what it gains elsewhere already.
 func (c *Cluster) assignToFormerTenant(e *Effect) {
-	from, to, moved := c.handedOver(e.Subject.Namespace)
+	from, to, moved := c.namespaceHandover(e.Subject.Namespace)
 	if !moved {
 		return
 	}
@@ -85,7 +85,7 @@ func ruleOf(change *match.Change) *Rule {
 	case change.Path.Is("apiVersion") && change.Same == "":
 		// It is not a version of an API.
 		return unclassifiedRule
-	case disposal.WithCluster || disposal.Stays || comesAlong(change) && !change.Renamed():
+	case disposal.WithCluster || disposal.Stays || comesWithOwner(change) && !change.Renamed():
 		return ownershipRule
 	}
 	return ruleOfAlone(change)

@@ -27,24 +27,24 @@ var wiringRule = &Rule{
 		}, c.Path[2])
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		other := slices.DeleteFunc(slices.Clone(changes), tolerates)
-		return append(c.tolerated(changes), each((*Cluster).runtimeSettings)(c, other)...)
+		other := slices.DeleteFunc(slices.Clone(changes), isToleration)
+		return append(c.tolerationEffects(changes), judgeByCause((*Cluster).runtimeSettingsEffect)(c, other)...)
 	},
 }
 
-func (c *Cluster) runtimeSettings(part []*match.Change) Effect {
+func (c *Cluster) runtimeSettingsEffect(part []*match.Change) Effect {
 	severity, title, rest, help := Notice, "new jobs are put together in another way", "new jobs in another way", ""
 	if lost := lostMounts(part); len(lost) > 0 {
-		severity, title, rest = Warning, "new jobs no longer have what was mounted at "+several(lost), "new jobs without what was at "+several(lost)
+		severity, title, rest = Warning, "new jobs no longer have what was mounted at "+severalText(lost), "new jobs without what was at "+severalText(lost)
 	}
-	if slices.ContainsFunc(part, isPlaced) {
+	if slices.ContainsFunc(part, changesPlacement) {
 		title, rest = "new jobs start on other machines", "new jobs on other machines"
 	}
 	if i := slices.IndexFunc(part, func(change *match.Change) bool { return change.Path.Last() == mpi.GangTimeoutAnnotation }); i >= 0 {
-		severity, title, rest = gangTimeout(part[i])
+		severity, title, rest = gangTimeoutText(part[i])
 	}
-	if i := slices.IndexFunc(part, endsJobs); i >= 0 {
-		severity, title, rest = deadline(part[i])
+	if i := slices.IndexFunc(part, limitsJobTime); i >= 0 {
+		severity, title, rest = deadlineText(part[i])
 	}
 	if slices.ContainsFunc(part, isOtherMPI) {
 		severity, title, rest = Warning, "new jobs run with another MPI: their images must have it", "new jobs with another MPI"
@@ -72,31 +72,31 @@ func lostMounts(part []*match.Change) []string {
 			lost = append(lost, path)
 		}
 	}
-	return distinct(lost)
+	return sortedDistinct(lost)
 }
 
-// gangTimeout says how long new jobs wait for all of their pods.
-func gangTimeout(c *match.Change) (severity Severity, title, rest string) {
+// gangTimeoutText says how long new jobs wait for all of their pods.
+func gangTimeoutText(c *match.Change) (severity Severity, title, rest string) {
 	if c.New == nil {
 		return Warning, "new jobs hold their machines without end while some of their pods do not start", "new jobs that hold machines while they are not complete"
 	}
 	return Notice, "new jobs wait another time for all of their pods: " + cmp.Or(c.Old.Scalar(), "without end") + " → " + c.New.Scalar(), "new jobs that wait another time for all of their pods"
 }
 
-// endsJobs reports whether a change is about how long a job may run.
-func endsJobs(c *match.Change) bool { return c.Path.Last() == "activeDeadlineSeconds" }
+// limitsJobTime reports whether a change is about how long a job may run.
+func limitsJobTime(c *match.Change) bool { return c.Path.Last() == "activeDeadlineSeconds" }
 
-// deadline says when new jobs end, whether they are done or not.
-func deadline(c *match.Change) (severity Severity, title, rest string) {
-	was, is := seconds(c.Old), seconds(c.New)
+// deadlineText says when new jobs end, whether they are done or not.
+func deadlineText(c *match.Change) (severity Severity, title, rest string) {
+	was, is := secondsText(c.Old), secondsText(c.New)
 	if c.New == nil || c.Old != nil && trendOf(c.Old, c.New) == more {
 		return Notice, "new jobs may run longer: " + was + " → " + is, "new jobs that may run longer, " + is
 	}
 	return Warning, "new jobs are ended sooner, whether they are done or not: " + was + " → " + is, "new jobs that are ended after " + is
 }
 
-// seconds is a number of them as people write it: `72h`.
-func seconds(n *object.Node) string {
+// secondsText is a number of them as people write it: `72h`.
+func secondsText(n *object.Node) string {
 	if n == nil {
 		return "no end"
 	}
@@ -111,17 +111,17 @@ func seconds(n *object.Node) string {
 	return text
 }
 
-func tolerates(c *match.Change) bool { return c.Path.Has("tolerations") }
+func isToleration(c *match.Change) bool { return c.Path.Has("tolerations") }
 
-// tolerated says what becomes of the taints that jobs of a runtime tolerate, as one effect for each runtime: one taint goes and another
+// tolerationEffects says what becomes of the taints that jobs of a runtime tolerate, as one effect for each runtime: one taint goes and another
 // one comes where a spec words it otherwise.
-func (c *Cluster) tolerated(changes []*match.Change) []Effect {
+func (c *Cluster) tolerationEffects(changes []*match.Change) []Effect {
 	var effects []Effect
-	mine := slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return !tolerates(change) })
+	mine := slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return !isToleration(change) })
 	for _, part := range match.ByObject(mine) {
-		slices.SortStableFunc(part, func(a, b *match.Change) int { return tolerance(b) - tolerance(a) })
+		slices.SortStableFunc(part, func(a, b *match.Change) int { return tolerationKind(b) - tolerationKind(a) })
 		severity, title, rest := Notice, "new jobs tolerate other taints: they may start on other machines", "new jobs that tolerate other taints"
-		switch tolerance(part[0]) {
+		switch tolerationKind(part[0]) {
 		case everyTaint:
 			severity, title, rest = Warning, "new jobs tolerate every taint: they may start on any machine, those of the control plane and those kept for others too", "new jobs on any machine, whatever its taints"
 		case taintGone:
@@ -139,24 +139,24 @@ const (
 	everyTaint
 )
 
-// tolerance is what a change of tolerations lets jobs do. One without a key is for every taint, or for all with its effect
+// tolerationKind is what a change of tolerations lets jobs do. One without a key is for every taint, or for all with its effect
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
-func tolerance(c *match.Change) int {
+func tolerationKind(c *match.Change) int {
 	if c.New == nil {
 		return taintGone
 	}
-	if everyKey(c.New) || c.New.Kind == object.ListNode && slices.ContainsFunc(slices.Collect(items(c.New)), everyKey) {
+	if toleratesEveryKey(c.New) || c.New.Kind == object.ListNode && slices.ContainsFunc(slices.Collect(items(c.New)), toleratesEveryKey) {
 		return everyTaint
 	}
 	return otherTaint
 }
 
-// everyKey reports whether a toleration is for taints of every key.
-func everyKey(n *object.Node) bool {
+// toleratesEveryKey reports whether a toleration is for taints of every key.
+func toleratesEveryKey(n *object.Node) bool {
 	return n.Kind == object.MapNode && n.Scalar("key") == "" && n.Scalar("operator") == "Exists"
 }
 
-// toleratesAll reports whether a pod may start on any machine.
-func toleratesAll(pod *object.Node) bool {
-	return slices.ContainsFunc(slices.Collect(items(pod.Get("tolerations"))), everyKey)
+// toleratesEverything reports whether a pod may start on any machine.
+func toleratesEverything(pod *object.Node) bool {
+	return slices.ContainsFunc(slices.Collect(items(pod.Get("tolerations"))), toleratesEveryKey)
 }

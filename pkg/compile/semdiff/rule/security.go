@@ -23,8 +23,8 @@ var securityRule = &Rule{
 	claims: isSecurity,
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		ofNamespace := func(change *match.Change) bool { return change.Kind() == "Namespace" }
-		effects := each((*Cluster).level)(c, slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return !ofNamespace(change) }))
-		effects = append(effects, eachOf(securityTrend, (*Cluster).podSecurityTrend)(c, slices.DeleteFunc(slices.Clone(changes), ofNamespace))...)
+		effects := judgeByCause((*Cluster).podSecurityLevelEffect)(c, slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return !ofNamespace(change) }))
+		effects = append(effects, judgeByCauseAnd(securityTrend, (*Cluster).podSecurityTrend)(c, slices.DeleteFunc(slices.Clone(changes), ofNamespace))...)
 		for _, change := range c.added {
 			effects = append(effects, c.newPodPrivileges(change)...)
 		}
@@ -62,7 +62,7 @@ func isSecurity(c *match.Change) bool {
 
 // isPodSecurity reports whether a value of a pod is about its machine.
 func isPodSecurity(c *match.Change) bool {
-	return c.Path.Has("securityContext") || c.Path.Has("hostPath") || privileges[c.Path.Last()].ofPod || holdsHostPath(c) || addsPrivilege(c)
+	return c.Path.Has("securityContext") || c.Path.Has("hostPath") || privileges[c.Path.Last()].ofPod || isHostPathVolume(c) || addsPrivilege(c)
 }
 
 // newPrivileges are the values about the machine in what comes as a whole, and whether one of them is as good as the machine: in a part of a
@@ -79,7 +79,7 @@ func newPrivileges(c *match.Change) (wide []*match.Change, severe bool) {
 		leaves = c.Leaves(c.Path, c.New)
 	}
 	for _, leaf := range leaves {
-		if towards, bad := widens(leaf); isSecurity(leaf) && towards == more && (bad || !c.Whole()) {
+		if towards, bad := privilegeTrend(leaf); isSecurity(leaf) && towards == more && (bad || !c.Whole()) {
 			wide, severe = append(wide, leaf), severe || bad
 		}
 	}
@@ -93,9 +93,9 @@ func newPrivileges(c *match.Change) (wide []*match.Change, severe bool) {
 var narrowest = object.Map("",
 	object.List("allowedCapabilities"), object.List("allowedUnsafeSysctls"), object.List("defaultAddCapabilities"), object.List("groups"),
 	object.Texts("requiredDropCapabilities", nil, "ALL"), object.List("seccompProfiles"), object.List("users"), object.List("volumes"),
-	strategy("fsGroup"), strategy("runAsUser"), strategy("seLinuxContext"), strategy("supplementalGroups"))
+	strategyNode("fsGroup"), strategyNode("runAsUser"), strategyNode("seLinuxContext"), strategyNode("supplementalGroups"))
 
-func strategy(key string) object.Node {
+func strategyNode(key string) object.Node {
 	return object.Map(key, object.Text("type", strategies[0], nil))
 }
 
@@ -111,7 +111,7 @@ func (c *Cluster) newPodPrivileges(change *match.Change) []Effect {
 	var given []*match.Change
 	severity := Warning
 	for _, leaf := range podLeaves(change) {
-		if towards, severe := widens(leaf); isPodSecurity(leaf) && towards == more {
+		if towards, severe := privilegeTrend(leaf); isPodSecurity(leaf) && towards == more {
 			given = append(given, leaf)
 			if severe {
 				severity = Critical
@@ -123,12 +123,12 @@ func (c *Cluster) newPodPrivileges(change *match.Change) []Effect {
 		return nil
 	}
 	id := change.After.ID
-	e := c.effect([]*match.Change{change}, WidensSecurity, severity, "pods of a new "+id.Kind+" may do more on their machine: "+several(words)).withDetail(id.String() + " with " + several(images(change.New)) + ": " + strings.Join(words, ", "))
-	return []Effect{e.withClauseOf(objectName(id), "run", "with "+several(words))}
+	e := c.effect([]*match.Change{change}, WidensSecurity, severity, "pods of a new "+id.Kind+" may do more on their machine: "+severalText(words)).withDetail(id.String() + " with " + severalText(imagesOf(change.New)) + ": " + strings.Join(words, ", "))
+	return []Effect{e.withClauseOf(objectName(id), "run", "with "+severalText(words))}
 }
 
-// holdsHostPath reports whether a volume of the machine is added or removed as a whole.
-func holdsHostPath(c *match.Change) bool {
+// isHostPathVolume reports whether a volume of the machine is added or removed as a whole.
+func isHostPathVolume(c *match.Change) bool {
 	for _, n := range []*object.Node{c.Old, c.New} {
 		if n != nil && n.Kind == object.MapNode && n.Get("hostPath") != nil {
 			return true
@@ -140,9 +140,9 @@ func holdsHostPath(c *match.Change) bool {
 // levels are those of namespaces, from the narrowest.
 var levels = []string{restrictedLevel, pinnedLevel, "baseline", openLevel}
 
-// levelOf is what pods of a namespace may do. Without a label the cluster decides, which refuses nothing by default. Where both enforce,
+// podSecurityLevel is what pods of a namespace may do. Without a label the cluster decides, which refuses nothing by default. Where both enforce,
 // Pod Security refuses what the policy for pinned memory makes an exception for, and the policy all else.
-func levelOf(o *object.Object) string {
+func podSecurityLevel(o *object.Object) string {
 	labels := o.Root.At("metadata", "labels")
 	enforced := cmp.Or(labels.Scalar(enforceLabel), openLevel)
 	switch {
@@ -154,15 +154,15 @@ func levelOf(o *object.Object) string {
 	return restrictedLevel
 }
 
-// level compares the levels of a namespace.
-func (c *Cluster) level(changes []*match.Change) Effect {
-	was, is := levelOf(changes[0].Before), levelOf(changes[0].After)
+// podSecurityLevelEffect compares the levels of a namespace.
+func (c *Cluster) podSecurityLevelEffect(changes []*match.Change) Effect {
+	was, is := podSecurityLevel(changes[0].Before), podSecurityLevel(changes[0].After)
 	before, after := slices.Index(levels, was), slices.Index(levels, is)
 	detail := was + " → " + is
 	enforced := slices.ContainsFunc(changes, func(change *match.Change) bool {
 		return change.Path.Last() == enforceLabel || change.Path.Last() == pinnedLabel
 	})
-	older, newer := versions(changes)
+	older, newer := versionTrend(changes)
 	switch {
 	case was == is && older:
 		return c.effect(changes, WidensSecurity, Warning, "pods are judged by the standards of an older version").withClause("get", "pods that are judged by the standards of an older version")
@@ -180,8 +180,8 @@ func (c *Cluster) level(changes []*match.Change) Effect {
 	return c.effect(changes, NarrowsSecurity, Warning, "pods must be "+is).withDetail(detail).withClause("must", "run pods that are "+is).withJobs(JobsHampered)
 }
 
-// versions reports whether the version changes by whose standards pods are refused. Without one it is the newest.
-func versions(changes []*match.Change) (older, newer bool) {
+// versionTrend reports whether the version changes by whose standards pods are refused. Without one it is the newest.
+func versionTrend(changes []*match.Change) (older, newer bool) {
 	minor := func(n *object.Node) int {
 		_, text, _ := strings.Cut(n.Scalar(), "v1.")
 		number, err := strconv.Atoi(text)
@@ -212,11 +212,11 @@ func (c *Cluster) podSecurityTrend(changes []*match.Change) Effect {
 	switch securityTrend(changes[0]) {
 	case more:
 		severity, given := Warning, ""
-		if slices.ContainsFunc(changes, func(change *match.Change) bool { _, severe := widens(change); return severe }) {
+		if slices.ContainsFunc(changes, func(change *match.Change) bool { _, severe := privilegeTrend(change); return severe }) {
 			severity = Critical
 		}
 		if words := privilegesOf(changes); len(words) > 0 {
-			given = ": " + several(words)
+			given = ": " + severalText(words)
 		}
 		return c.effect(changes, WidensSecurity, severity, what+" may do more on their machine"+given).withClauseOf(of, who, "pods that may do more on their machine"+given)
 	case less:
@@ -234,7 +234,7 @@ func formerUser(changes []*match.Change) string {
 	for _, who := range []struct{ key, word string }{{"runAsUser", "user"}, {"runAsGroup", "group"}, {"fsGroup", "group"}, {"supplementalGroups", "group"}} {
 		for _, change := range changes {
 			if change.Path.Has(who.key) && change.Old != nil && change.Kind() != constraintKind {
-				return who.word + " " + value(change.Old)
+				return who.word + " " + valueText(change.Old)
 			}
 		}
 	}
@@ -243,7 +243,7 @@ func formerUser(changes []*match.Change) string {
 
 // securityTrend reports whether a value lets pods do more or less than before.
 func securityTrend(c *match.Change) trend {
-	towards, _ := widens(c)
+	towards, _ := privilegeTrend(c)
 	return towards
 }
 
@@ -253,8 +253,8 @@ var rootCapabilities = []string{"ALL", "*", "SYS_ADMIN", "SYS_MODULE", "SYS_PTRA
 // strategies of constraints, from the narrowest.
 var strategies = []string{"MustRunAs", "MustRunAsRange", "MustRunAsNonRoot", "RunAsAny"}
 
-// widens reports whether a value lets pods do more or less than before, and whether it is as good as the machine.
-func widens(c *match.Change) (towards trend, severe bool) {
+// privilegeTrend reports whether a value lets pods do more or less than before, and whether it is as good as the machine.
+func privilegeTrend(c *match.Change) (towards trend, severe bool) {
 	key, is := c.Path.Last(), c.New.Scalar()
 	switch {
 	case c.Whole() && c.Removed():
@@ -263,7 +263,7 @@ func widens(c *match.Change) (towards trend, severe bool) {
 	case c.Whole() || addsPrivilege(c):
 		_, severe := newPrivileges(c)
 		return more, severe
-	case holdsHostPath(c) || c.Path.Has("hostPath"):
+	case isHostPathVolume(c) || c.Path.Has("hostPath"):
 		return presenceTrend(c), c.New != nil
 	case c.Path.Has("requiredDropCapabilities") || c.Path.Has("drop"):
 		return presenceTrend(c).opposite(), c.Old != nil && c.New == nil
@@ -273,14 +273,14 @@ func widens(c *match.Change) (towards trend, severe bool) {
 		c.Path.Has("allowedUnsafeSysctls") || c.Path.Has("sysctls") || c.Path.Has("supplementalGroups") && c.Path.Last() != "type":
 		return presenceTrend(c), slices.Contains([]string{"*", "hostPath", "unconfined", "system:authenticated"}, is)
 	case key == "type" && c.Path.Has("seccompProfile"):
-		return profile(c), is == "Unconfined"
+		return profileTrend(c), is == "Unconfined"
 	case key == "type":
-		return ordered(c, strategies), is == "RunAsAny" && c.Path[0] == "runAsUser"
+		return orderedTrend(c, strategies), is == "RunAsAny" && c.Path[0] == "runAsUser"
 	case (key == "runAsUser" || c.Path.Is("runAsUser", "uid")) && (is == "0" || c.Old.Scalar() == "0"):
 		return trendToward(is == "0"), is == "0"
 	}
 	if p, known := privileges[key]; known {
-		return p.widens(c)
+		return p.trendOf(c)
 	}
 	return unknown, false
 }
@@ -319,8 +319,8 @@ var privileges = map[string]privilege{
 	"runAsNonRoot":                    {wide: "false", unsetIsWide: true},
 }
 
-// widens reports whether a value lets pods do more or less than before, and whether it is as good as the machine.
-func (p privilege) widens(c *match.Change) (towards trend, severe bool) {
+// trendOf reports whether a value lets pods do more or less than before, and whether it is as good as the machine.
+func (p privilege) trendOf(c *match.Change) (towards trend, severe bool) {
 	holds := func(n *object.Node) bool {
 		if n == nil {
 			return p.unsetIsWide
@@ -336,7 +336,7 @@ func (p privilege) widens(c *match.Change) (towards trend, severe bool) {
 	return trendToward(holds(c.New)), holds(c.New) && !p.mild
 }
 
-func ordered(c *match.Change, order []string) trend {
+func orderedTrend(c *match.Change, order []string) trend {
 	a, b := slices.Index(order, cmp.Or(c.Old.Scalar(), "RunAsAny")), slices.Index(order, cmp.Or(c.New.Scalar(), "RunAsAny"))
 	if a < 0 || b < 0 || a == b {
 		return unknown
@@ -344,8 +344,8 @@ func ordered(c *match.Change, order []string) trend {
 	return trendToward(b > a)
 }
 
-func profile(c *match.Change) trend {
-	return ordered(&match.Change{Old: named(cmp.Or(c.Old.Scalar(), "Unconfined")), New: named(cmp.Or(c.New.Scalar(), "Unconfined"))}, []string{"RuntimeDefault", "Localhost", "Unconfined"})
+func profileTrend(c *match.Change) trend {
+	return orderedTrend(&match.Change{Old: textNode(cmp.Or(c.Old.Scalar(), "Unconfined")), New: textNode(cmp.Or(c.New.Scalar(), "Unconfined"))}, []string{"RuntimeDefault", "Localhost", "Unconfined"})
 }
 
 // privilegesOf are what some values give pods of their machine, in words, each once.
@@ -368,7 +368,7 @@ func privilegesOf(changes []*match.Change) []string {
 
 // privilegeOf is what a value gives pods of their machine: `privileged`, `hostPath /`, `capability SYS_ADMIN`.
 func privilegeOf(c *match.Change) string {
-	key, is := c.Path.Last(), value(c.New)
+	key, is := c.Path.Last(), valueText(c.New)
 	switch {
 	case c.Whole():
 		return ""
@@ -376,14 +376,14 @@ func privilegeOf(c *match.Change) string {
 		return "capability " + strings.Trim(is, "[]")
 	case c.Kind() == constraintKind && key == c.New.Scalar():
 		return c.Path.String()
-	case holdsHostPath(c):
+	case isHostPathVolume(c):
 		return "hostPath " + c.New.Scalar("hostPath", "path")
 	case c.Path.Has("hostPath") && key == "path":
 		return "hostPath " + is
 	case c.Path.Has("hostPath"):
 		return ""
 	case c.Path.Has("drop"), c.Path.Has("requiredDropCapabilities"):
-		return "capability " + strings.Trim(value(c.Old), "[]") + " not dropped"
+		return "capability " + strings.Trim(valueText(c.Old), "[]") + " not dropped"
 	case c.Path.Has("seccompProfile"):
 		return "seccomp " + cmp.Or(c.New.Scalar(), "Unconfined")
 	case privileges[key].wide == "true" && c.New.Scalar() != "false":

@@ -23,11 +23,11 @@ var specsRule = &Rule{
 	judge:  func(*Cluster, []*match.Change) []Effect { return nil },
 }
 
-// Specs says what changes of specs mean that no object says, beside the lines from which values of objects come that differ.
-func Specs(changes []*match.Change, lines *ChangedLines) []Effect {
-	told, left := slices.Concat(encryption(changes), checks(changes), executors(changes)), []*match.Change(nil)
+// SpecEffects says what changes of specs mean that no object says, beside the lines from which values of objects come that differ.
+func SpecEffects(changes []*match.Change, lines *ChangedLines) []Effect {
+	told, left := slices.Concat(encryptionEffects(changes), switchedOffChecks(changes), executorEffects(changes)), []*match.Change(nil)
 	for _, change := range changes {
-		if !lines.has(change) && !tenantMoves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
+		if !lines.hasLineOf(change) && !tenantMoves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
 			left = append(left, change)
 		}
 	}
@@ -43,8 +43,8 @@ func tenantMoves(c *match.Change) bool {
 	return c.Kind() == "Tenant" && c.Path.Is("spec", "clusters", "**")
 }
 
-// encryption is the traffic that is, or may be, in the clear.
-func encryption(changes []*match.Change) []Effect {
+// encryptionEffects is the traffic that is, or may be, in the clear.
+func encryptionEffects(changes []*match.Change) []Effect {
 	var effects []Effect
 	open := map[string]bool{}
 	for _, change := range changes {
@@ -70,8 +70,8 @@ func encryption(changes []*match.Change) []Effect {
 	return effects
 }
 
-// checks are those that a cluster switches off.
-func checks(changes []*match.Change) []Effect {
+// switchedOffChecks are those that a cluster switches off.
+func switchedOffChecks(changes []*match.Change) []Effect {
 	var effects []Effect
 	for _, change := range changes {
 		if change.Kind() != "Cluster" || change.Old == nil {
@@ -81,12 +81,12 @@ func checks(changes []*match.Change) []Effect {
 		case p.Is("spec", "requireDigests") && change.Old.Scalar() == "true" && change.New.Scalar() != "true":
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "images need no digest any more: whoever can push a tag decides what runs").
 				withClause("require", "no digests of images any more"))
-		case p.Is("spec", "reservedNamespaces", "**") && (change.New == nil || len(missing(names(change.Old), names(change.New))) > 0):
-			name := several(missing(names(change.Old), names(change.New)))
+		case p.Is("spec", "reservedNamespaces", "**") && (change.New == nil || len(missingFrom(textsOf(change.Old), textsOf(change.New))) > 0):
+			name := severalText(missingFrom(textsOf(change.Old), textsOf(change.New)))
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "names of namespaces are no longer reserved: a tenant may take "+name).
 				withClause("reserve", "no longer the namespace "+name))
 		case p.Is("spec", "network", "ranges", "**") && len(lostRanges(change)) > 0:
-			gone := several(lostRanges(change))
+			gone := severalText(lostRanges(change))
 			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "addresses no longer count as the cluster's own: a tenant may open "+gone+" and nobody is told").
 				withClause("take", gone+" no longer for addresses of pods and Services"))
 		}
@@ -96,21 +96,21 @@ func checks(changes []*match.Change) []Effect {
 
 // lostRanges are the ranges of a cluster that are gone and that no other one of its holds.
 func lostRanges(c *match.Change) []string {
-	still := names(c.After.Root.At("spec", "network", "ranges"))
-	return slices.DeleteFunc(missing(names(c.Old), still), func(gone string) bool {
-		return slices.ContainsFunc(still, func(held string) bool { return holds(held, gone) })
+	still := textsOf(c.After.Root.At("spec", "network", "ranges"))
+	return slices.DeleteFunc(missingFrom(textsOf(c.Old), still), func(gone string) bool {
+		return slices.ContainsFunc(still, func(held string) bool { return rangeHolds(held, gone) })
 	})
 }
 
-// holds reports whether all addresses of one range are in another one.
-func holds(wide, narrow string) bool {
+// rangeHolds reports whether all addresses of one range are in another one.
+func rangeHolds(wide, narrow string) bool {
 	outer, err := netip.ParsePrefix(wide)
 	inner, other := netip.ParsePrefix(narrow)
 	return err == nil && other == nil && outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
 }
 
-// executors are clusters on which somebody else executes TrainJobs.
-func executors(changes []*match.Change) []Effect {
+// executorEffects are clusters on which somebody else executes TrainJobs.
+func executorEffects(changes []*match.Change) []Effect {
 	var effects []Effect
 	for _, change := range changes {
 		if change.Kind() != "Cluster" || !change.Path.Is("spec", "executor") || cmp.Or(change.Old.Scalar(), bundled) == cmp.Or(change.New.Scalar(), bundled) {
@@ -130,8 +130,8 @@ func executors(changes []*match.Change) []Effect {
 // bundled is the executor where a cluster names none.
 const bundled = "Bundled"
 
-// names are a text, or those of a list.
-func names(n *object.Node) []string {
+// textsOf are a text, or those of a list.
+func textsOf(n *object.Node) []string {
 	if n != nil && n.Leaf() {
 		return []string{n.Text}
 	}
@@ -145,9 +145,9 @@ func specsOnlyEffects(changes []*match.Change, lines *ChangedLines) []Effect {
 	var effects []Effect
 	for _, sure := range []bool{true, false} {
 		all := slices.DeleteFunc(slices.Clone(changes), func(change *match.Change) bool { return lines.vague[change.Object().Origin.Path()] == sure })
-		title := "changed in the specs, in no object: " + fieldsOf(all)
+		title := "changed in the specs, in no object: " + changedFieldNames(all)
 		if !sure {
-			title = "changed in the specs, and no object says that it comes from there: " + fieldsOf(all)
+			title = "changed in the specs, and no object says that it comes from there: " + changedFieldNames(all)
 		}
 		for i, part := range match.ByObject(all) {
 			e := specEffect(part, SpecsOnly, Info, title)
@@ -161,8 +161,8 @@ func specsOnlyEffects(changes []*match.Change, lines *ChangedLines) []Effect {
 	return effects
 }
 
-// fieldsOf names the first few fields of changes, each once.
-func fieldsOf(changes []*match.Change) string {
+// changedFieldNames names the first few fields of changes, each once.
+func changedFieldNames(changes []*match.Change) string {
 	const most = 4
 	var names []string
 	for _, change := range changes {
@@ -199,7 +199,7 @@ func specEffect(changes []*match.Change, consequence Consequence, severity Sever
 			words = append(words, Plural(len(changes)-most, "more line"))
 			break
 		}
-		words = append(words, written(change))
+		words = append(words, specChangeText(change))
 	}
 	e.Detail = strings.Join(words, ", ")
 	e.Before, e.After = specSpans(changes[0])

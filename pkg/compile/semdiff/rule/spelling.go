@@ -8,7 +8,7 @@ var spellingRule = &Rule{
 		"(`60s` is `1m`), defaults that are spelt out or left out, maps that are empty. Kubernetes takes both for the same.",
 	Says:   []Consequence{NoEffect},
 	claims: func(c *match.Change) bool { return c.Same != "" },
-	judge: eachOf(func(c *match.Change) string { return c.Same }, func(c *Cluster, part []*match.Change) Effect {
+	judge: judgeByCauseAnd(func(c *match.Change) string { return c.Same }, func(c *Cluster, part []*match.Change) Effect {
 		return c.effect(part, NoEffect, Info, part[0].Same)
 	}),
 }

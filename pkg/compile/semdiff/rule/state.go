@@ -7,8 +7,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 )
 
-// state is what is known of one state of a cluster.
-type state struct {
+// clusterState is what is known of one state of a cluster.
+type clusterState struct {
 	// exists reports whether the state has the cluster.
 	exists  bool
 	network isolation.Cluster
@@ -18,9 +18,9 @@ type state struct {
 	tenants    map[string]bool
 	closed     map[string]bool
 	// claims has the volumes of a namespace.
-	claims     map[string][]claim
+	claims     map[string][]volumeClaim
 	queues     queues
-	engine     engine
+	engine     engineStages
 	registries map[string]bool
 	// sources, accounts, runtimes and folders are those of the facts.
 	sources, accounts, runtimes, folders map[string]bool
@@ -30,11 +30,11 @@ type state struct {
 	held map[holder]*access.Holding
 }
 
-func newState(units []*Facts) *state {
+func newClusterState(units []*Facts) *clusterState {
 	n := len(units) // most units are a tenant, with a namespace and a few queues
-	s := &state{
+	s := &clusterState{
 		exists: n > 0, namespaces: make(map[string]*namespace, n), tenants: make(map[string]bool, n), closed: map[string]bool{},
-		claims: map[string][]claim{}, queues: make(queues, 2*n), registries: map[string]bool{}, sources: map[string]bool{},
+		claims: map[string][]volumeClaim{}, queues: make(queues, 2*n), registries: map[string]bool{}, sources: map[string]bool{},
 		accounts: make(map[string]bool, n), runtimes: map[string]bool{}, folders: make(map[string]bool, 2*n),
 	}
 	for _, f := range units {
@@ -56,31 +56,31 @@ func newState(units []*Facts) *state {
 		for _, host := range f.registries {
 			s.registries[host] = true
 		}
-		noteClaim(s.sources, f.sources)
-		noteClaim(s.accounts, f.accounts)
-		noteClaim(s.runtimes, f.runtimes)
-		noteClaim(s.folders, f.folders)
+		addNames(s.sources, f.sources)
+		addNames(s.accounts, f.accounts)
+		addNames(s.runtimes, f.runtimes)
+		addNames(s.folders, f.folders)
 		s.engine = append(s.engine, f.stages...)
 		s.constraints = s.constraints || f.constraints
 	}
 	return s
 }
 
-func noteClaim(names map[string]bool, list []string) {
+func addNames(names map[string]bool, list []string) {
 	for _, name := range list {
 		names[name] = true
 	}
 }
 
-// engine is what a GitOps engine is told.
-type engine []stage
+// engineStages is what a GitOps engine is told.
+type engineStages []engineStage
 
-// applies returns the stage that applies a folder of a cluster, nil where none does.
-func (e engine) applies(cluster, folder string) *stage {
-	var found *stage
+// stageOfFolder returns the stage that applies a folder of a cluster, nil where none does.
+func (e engineStages) stageOfFolder(cluster, folder string) *engineStage {
+	var found *engineStage
 	best := -1
 	for i := range e {
-		tail, within := e[i].within(cluster)
+		tail, within := e[i].folderBelow(cluster)
 		if within && strings.HasPrefix(folder+"/", tail) && len(tail) > best {
 			best, found = len(tail), &e[i]
 		}
@@ -88,14 +88,14 @@ func (e engine) applies(cluster, folder string) *stage {
 	return found
 }
 
-// within is the folder of a stage below that of a cluster, ending with a slash.
-func (s *stage) within(cluster string) (tail string, found bool) {
+// folderBelow is the folder of a stage below that of a cluster, ending with a slash.
+func (s *engineStage) folderBelow(cluster string) (tail string, found bool) {
 	_, tail, found = strings.Cut(strings.TrimSuffix(s.folder, "/")+"/", cluster+"/")
 	return tail, found
 }
 
-// same is the stage of an engine that is told by the same object, nil for none.
-func (e engine) same(s *stage) *stage {
+// sameStage is the stage of an engine that is told by the same object, nil for none.
+func (e engineStages) sameStage(s *engineStage) *engineStage {
 	for i := range e {
 		if e[i].object == s.object {
 			return &e[i]

@@ -17,10 +17,10 @@ var storageRule = &Rule{
 	claims: func(c *match.Change) bool {
 		return slices.Contains(storageKinds, c.Kind()) && (c.Whole() || c.Path[0] != "metadata")
 	},
-	judge: each((*Cluster).storage),
+	judge: judgeByCause((*Cluster).storageEffect),
 }
 
-func (c *Cluster) storage(part []*match.Change) Effect {
+func (c *Cluster) storageEffect(part []*match.Change) Effect {
 	change := part[0]
 	id := change.Object().ID
 	switch {
@@ -34,11 +34,11 @@ func (c *Cluster) storage(part []*match.Change) Effect {
 			return c.effect(part, GrowsStorage, Notice, "a volume grows").withDetail(id.String()+": "+size).withClause("get", "larger volumes").
 				withHelp("the storage class must allow expansion (allowVolumeExpansion)")
 		}
-		if c.forceSync(change.After) {
-			return c.replaced(part).withDetail(id.String() + ": " + size)
+		if c.isForceSynced(change.After) {
+			return c.recreatedEffect(part).withDetail(id.String() + ": " + size)
 		}
 		return c.effect(part, ImmutableField, Critical, "a volume cannot shrink: the API server refuses it").withDetail(id.String()+": "+size).
-			withClause("ask for", "smaller volumes, which the API server refuses").withHelp(recreate("PersistentVolumeClaim"))
+			withClause("ask for", "smaller volumes, which the API server refuses").withHelp(recreationSteps("PersistentVolumeClaim"))
 	case slices.ContainsFunc(part, func(p *match.Change) bool {
 		return p.Path.Is("spec", "persistentVolumeReclaimPolicy") && p.New.Scalar() == "Delete"
 	}):
@@ -51,11 +51,11 @@ func (c *Cluster) storage(part []*match.Change) Effect {
 // volumeRemoved is a volume that is no longer compiled.
 func (c *Cluster) volumeRemoved(part []*match.Change) Effect {
 	change := part[0]
-	if from, to, moved := c.handedOver(change.Before.ID.Namespace); moved && (c.stays(change.Before) || change.Kind() != "PersistentVolumeClaim") {
+	if from, to, moved := c.namespaceHandover(change.Before.ID.Namespace); moved && (c.staysOnCluster(change.Before) || change.Kind() != "PersistentVolumeClaim") {
 		return c.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant").withDetail(change.Before.ID.String() + " of " + from + ", " + change.Old.Scalar("spec", "resources", "requests", "storage")).
 			withHelp("copy the data, and delete the volume before this is merged: people of " + to + " can mount it afterwards")
 	}
-	if c.stays(change.Before) || change.Kind() != "PersistentVolumeClaim" {
+	if c.staysOnCluster(change.Before) || change.Kind() != "PersistentVolumeClaim" {
 		return c.effect(part, LeavesObjects, Warning, "a volume is no longer compiled and stays, with its data, until somebody deletes it").
 			withClause("leave", "volumes behind").withHelp("delete it by hand when nobody needs its data: kubectl delete pvc -n " + change.Before.ID.Namespace + " " + change.Before.ID.Name)
 	}

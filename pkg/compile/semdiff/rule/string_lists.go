@@ -9,15 +9,15 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// distinct sorts names and drops those that are there twice, and the empty one.
-func distinct[T cmp.Ordered](list []T) []T {
+// sortedDistinct sorts names and drops those that are there twice, and the empty one.
+func sortedDistinct[T cmp.Ordered](list []T) []T {
 	var none T
 	slices.Sort(list)
 	return slices.DeleteFunc(slices.Compact(list), func(item T) bool { return item == none })
 }
 
-// missing are the items of a list that another one does not have.
-func missing[T comparable](list, other []T) []T {
+// missingFrom are the items of a list that another one does not have.
+func missingFrom[T comparable](list, other []T) []T {
 	var found []T
 	for _, item := range list {
 		if !slices.Contains(other, item) {
@@ -27,8 +27,8 @@ func missing[T comparable](list, other []T) []T {
 	return found
 }
 
-// entries are the items of a list in an annotation.
-func entries(text string) []string {
+// splitList returns the items of a list in an annotation.
+func splitList(text string) []string {
 	if text == "" {
 		return nil
 	}

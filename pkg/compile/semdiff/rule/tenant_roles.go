@@ -13,8 +13,8 @@ var tenantRoles = []struct{ role, called string }{
 	{"lockstep-tenant-viewer", "viewer"}, {"lockstep-tenant-editor", "editor"}, {"lockstep-tenant-admin", "admin"},
 }
 
-// tenantRole is the strongest of these roles that a subject holds, -1 for none.
-func tenantRole(held *access.Holding) int {
+// strongestRole is the strongest of these roles that a subject holds, -1 for none.
+func strongestRole(held *access.Holding) int {
 	if held == nil {
 		return -1
 	}
@@ -30,10 +30,10 @@ func tenantRole(held *access.Holding) int {
 // readerPrefix begins the bindings by which the people of a tenant read the runtimes of the catalog.
 const readerPrefix = "lockstep-runtime-reader-"
 
-// readsAnyway reports whether a group reads the catalog before and after as the people of another tenant, whose objects need not be
+// readsCatalogAnyway reports whether a group reads the catalog before and after as the people of another tenant, whose objects need not be
 // compared.
-func (c *Cluster) readsAnyway(h holder, causes []*match.Change) bool {
-	if !ofCatalog(causes) {
+func (c *Cluster) readsCatalogAnyway(h holder, causes []*match.Change) bool {
+	if !isOfCatalog(causes) {
 		return false
 	}
 	var tenants []string
@@ -49,8 +49,8 @@ func (c *Cluster) readsAnyway(h holder, causes []*match.Change) bool {
 	return h.Kind == "Group" && h.namespace == "" && before && after
 }
 
-// ofCatalog reports whether people read the catalog of runtimes by some changes, which tells them nothing of any tenant.
-func ofCatalog(causes []*match.Change) bool {
+// isOfCatalog reports whether people read the catalog of runtimes by some changes, which tells them nothing of any tenant.
+func isOfCatalog(causes []*match.Change) bool {
 	return !slices.ContainsFunc(causes, func(change *match.Change) bool {
 		return !strings.HasPrefix(change.Object().ID.Name, readerPrefix) || isForeignObject(change.Object())
 	})
@@ -58,9 +58,9 @@ func ofCatalog(causes []*match.Change) bool {
 
 // roleChange is the role of a tenant that a subject gains or loses, "" for none: people know roles better than rights.
 func (c *Cluster) roleChange(h holder, consequence Consequence) string {
-	before, after := tenantRole(c.was.holdings()[h]), tenantRole(c.is.holdings()[h])
+	before, after := strongestRole(c.was.holdings()[h]), strongestRole(c.is.holdings()[h])
 	switch {
-	case c.owner(h.namespace) == "":
+	case c.ownerOfNamespace(h.namespace) == "":
 	case consequence == WidensAccess && after > before:
 		return tenantRoles[after].called
 	case consequence == NarrowsAccess && after < before:

@@ -16,8 +16,8 @@ const (
 	less
 )
 
-// direction says where all amounts of some changes go; unknown where they go both ways, or are not amounts.
-func direction(changes []*match.Change) trend {
+// commonTrend says where all amounts of some changes go; unknown where they go both ways, or are not amounts.
+func commonTrend(changes []*match.Change) trend {
 	all := unknown
 	for _, c := range changes {
 		one := trendOf(c.Old, c.New)
@@ -39,7 +39,7 @@ func trendOf(old, later *object.Node) trend {
 	case later == nil:
 		return less
 	}
-	a, b, ok := match.Quantities(old.Text, later.Text)
+	a, b, ok := match.ParseQuantities(old.Text, later.Text)
 	switch {
 	case !ok || a.Cmp(b) == 0:
 		return unknown
@@ -77,14 +77,14 @@ func presenceTrend(c *match.Change) trend {
 	return unknown
 }
 
-func named(name string) *object.Node {
+func textNode(name string) *object.Node {
 	n := object.Text("", name, nil)
 	return &n
 }
 
-// difference is the amount between two, as Kubernetes writes it, without sign.
-func difference(x, y string) string {
-	a, b, ok := match.Quantities(cmp.Or(x, "0"), cmp.Or(y, "0"))
+// amountDifference is the amount between two, as Kubernetes writes it, without sign.
+func amountDifference(x, y string) string {
+	a, b, ok := match.ParseQuantities(cmp.Or(x, "0"), cmp.Or(y, "0"))
 	if !ok {
 		return "?"
 	}

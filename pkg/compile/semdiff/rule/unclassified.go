@@ -9,15 +9,15 @@ var unclassifiedRule = &Rule{
 	Says:   []Consequence{Unclassified},
 	claims: func(*match.Change) bool { return true },
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := each((*Cluster).unknown)(c, changes)
+		effects := judgeByCause((*Cluster).unclassifiedEffect)(c, changes)
 		for _, change := range c.unclaimed {
-			effects = append(effects, c.unknown([]*match.Change{change}))
+			effects = append(effects, c.unclassifiedEffect([]*match.Change{change}))
 		}
 		return effects
 	},
 }
 
-func (c *Cluster) unknown(part []*match.Change) Effect {
+func (c *Cluster) unclassifiedEffect(part []*match.Change) Effect {
 	change := part[0]
 	if isSelfDescription(change) {
 		return c.effect(part, Unclassified, Notice, "labels or annotations of "+withArticle(change.Kind())+" change: no rule knows who reads them").withClause("have", "other labels")

@@ -9,41 +9,41 @@ import (
 // maxShown is how many characters of a value are shown.
 const maxShown = 80
 
-// value is a value as people read it.
-func value(n *object.Node) string {
+// valueText is a value as people read it.
+func valueText(n *object.Node) string {
 	var b strings.Builder
-	write(&b, n)
-	return short([]rune(b.String()))
+	writeValue(&b, n)
+	return shortenText([]rune(b.String()))
 }
 
-// values are two values as people read them, where both are long without what they begin with alike: the difference is to be seen.
-func values(was, is *object.Node) (before, after string) {
+// valueTexts are two values as people read them, where both are long without what they begin with alike: the difference is to be seen.
+func valueTexts(was, is *object.Node) (before, after string) {
 	var a, b strings.Builder
-	write(&a, was)
-	write(&b, is)
+	writeValue(&a, was)
+	writeValue(&b, is)
 	old, later := []rune(a.String()), []rune(b.String())
 	if len(old) <= maxShown && len(later) <= maxShown {
-		return value(was), value(is)
+		return valueText(was), valueText(is)
 	}
 	alike := 0
 	for alike < min(len(old), len(later)) && old[alike] == later[alike] {
 		alike++
 	}
 	if alike <= maxShown/2 {
-		return value(was), value(is)
+		return valueText(was), valueText(is)
 	}
 	from := alike - maxShown/4
-	return "…" + short(old[from:]), "…" + short(later[from:])
+	return "…" + shortenText(old[from:]), "…" + shortenText(later[from:])
 }
 
-func short(text []rune) string {
+func shortenText(text []rune) string {
 	if len(text) > maxShown {
 		return string(text[:maxShown-1]) + "…"
 	}
 	return string(text)
 }
 
-func write(b *strings.Builder, n *object.Node) {
+func writeValue(b *strings.Builder, n *object.Node) {
 	switch {
 	case n == nil:
 		b.WriteString("nothing")
@@ -51,9 +51,9 @@ func write(b *strings.Builder, n *object.Node) {
 	case n.Kind == object.NullNode:
 		b.WriteString("null")
 	case n.Kind == object.MapNode:
-		writeAll(b, n, "{", "}")
+		writeChildren(b, n, "{", "}")
 	case n.Kind == object.ListNode:
-		writeAll(b, n, "[", "]")
+		writeChildren(b, n, "[", "]")
 	case n.Text == "":
 		b.WriteString(`""`)
 	default:
@@ -61,7 +61,7 @@ func write(b *strings.Builder, n *object.Node) {
 	}
 }
 
-func writeAll(b *strings.Builder, n *object.Node, opening, closing string) {
+func writeChildren(b *strings.Builder, n *object.Node, opening, closing string) {
 	b.WriteString(opening)
 	for i := range n.Children {
 		if i > 0 {
@@ -70,7 +70,7 @@ func writeAll(b *strings.Builder, n *object.Node, opening, closing string) {
 		if key := n.Children[i].Key; key != "" && n.Kind == object.MapNode {
 			b.WriteString(key + ": ")
 		}
-		write(b, &n.Children[i])
+		writeValue(b, &n.Children[i])
 	}
 	b.WriteString(closing)
 }

@@ -16,11 +16,11 @@ func changeText(c *match.Change) string {
 	case c.Whole():
 		return c.Object().ID.String()
 	}
-	return c.Path.Short() + fromTo(c)
+	return c.Path.Short() + fromToText(c)
 }
 
-func fromTo(c *match.Change) string {
-	was, is := values(c.Old, c.New)
+func fromToText(c *match.Change) string {
+	was, is := valueTexts(c.Old, c.New)
 	return ": " + was + " → " + is
 }
 
@@ -34,7 +34,7 @@ func changesText(changes []*match.Change) string {
 		if !c.Whole() {
 			var rest string
 			job, rest = c.Path.InJob()
-			text = rest + fromTo(c)
+			text = rest + fromToText(c)
 		}
 		if jobs[text] == nil {
 			order = append(order, text)
@@ -50,7 +50,7 @@ func changesText(changes []*match.Change) string {
 			text += ", "
 		}
 		said += len(jobs[line])
-		if names := strings.Join(distinct(jobs[line]), ", "); names != "" {
+		if names := strings.Join(sortedDistinct(jobs[line]), ", "); names != "" {
 			text += names + ": "
 		}
 		text += line
@@ -66,11 +66,11 @@ func objectName(id object.ID) string {
 	return id.Kind + " " + id.Namespace + "/" + id.Name
 }
 
-// several joins the first few words of a list, and counts the others.
-func several(words []string) string { return few(6, words) }
+// severalText joins the first few words of a list, and counts the others.
+func severalText(words []string) string { return firstFew(6, words) }
 
-// few joins the first words of a list, and counts the others.
-func few(most int, words []string) string {
+// firstFew joins the first words of a list, and counts the others.
+func firstFew(most int, words []string) string {
 	if len(words) <= most {
 		return strings.Join(words, ", ")
 	}

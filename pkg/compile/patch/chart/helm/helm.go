@@ -34,26 +34,26 @@ func (Renderer) Render(charts []border.Chart) []border.Rendered {
 	rendered := make([]border.Rendered, len(charts))
 	for i, c := range charts {
 		var err error
-		if rendered[i], err = render(c); err != nil {
+		if rendered[i], err = renderChart(c); err != nil {
 			rendered[i] = border.Rendered{Failed: err.Error()}
 		}
 	}
 	return rendered
 }
 
-func render(c border.Chart) (border.Rendered, error) {
-	loaded, err := load(c)
+func renderChart(c border.Chart) (border.Rendered, error) {
+	loaded, err := loadChart(c)
 	if err != nil {
 		return border.Rendered{}, err
 	}
 	if name, function, found := impureCall(loaded, c.Values); found {
-		return border.Rendered{Impure: &border.Call{Where: name, Function: function}}, nil
+		return border.Rendered{Impure: &border.FunctionCall{Where: name, Function: function}}, nil
 	}
-	rendered, err := templates(c, loaded)
+	rendered, err := renderTemplates(c, loaded)
 	if err != nil {
 		return border.Rendered{}, err
 	}
-	if name, err := unstable(c, rendered); err != nil || name != "" {
+	if name, err := firstUnstableTemplate(c, rendered); err != nil || name != "" {
 		return border.Rendered{Unstable: name}, err
 	}
 	var result border.Rendered
@@ -66,8 +66,8 @@ func render(c border.Chart) (border.Rendered, error) {
 	return result, nil
 }
 
-// load parses the files of a chart. That is done for each rendering, because a template may change the values of its chart.
-func load(c border.Chart) (*chart.Chart, error) {
+// loadChart parses the files of a chart. That is done for each rendering, because a template may change the values of its chart.
+func loadChart(c border.Chart) (*chart.Chart, error) {
 	files := make([]*loader.BufferedFile, len(c.Files))
 	for i, f := range c.Files {
 		files[i] = &loader.BufferedFile{Name: f.Name, Data: f.Data}
@@ -75,17 +75,17 @@ func load(c border.Chart) (*chart.Chart, error) {
 	return loader.LoadFiles(files)
 }
 
-// unstable renders the chart again and again, and returns the first template that differs, or "".
-func unstable(c border.Chart, first map[string]string) (string, error) {
+// firstUnstableTemplate renders the chart again and again, and returns the first template that differs, or "".
+func firstUnstableTemplate(c border.Chart, first map[string]string) (string, error) {
 	for i, times := 1, renderings; i < times; i++ {
-		loaded, err := load(c)
+		loaded, err := loadChart(c)
 		if err != nil {
 			return "", err
 		}
 		if callsUnordered(loaded) {
 			times = renderingsUnordered
 		}
-		again, err := templates(c, loaded)
+		again, err := renderTemplates(c, loaded)
 		if err != nil {
 			return "", err
 		}
@@ -98,9 +98,9 @@ func unstable(c border.Chart, first map[string]string) (string, error) {
 	return "", nil
 }
 
-// templates returns the rendered YAML files by name. It does what `helm template` does: dependencies, values with the chart's schema, capabilities of the cluster version.
-func templates(c border.Chart, loaded *chart.Chart) (map[string]string, error) {
-	if err := dependenciesPresent(loaded); err != nil {
+// renderTemplates returns the rendered YAML files by name. It does what `helm template` does: dependencies, values with the chart's schema, capabilities of the cluster version.
+func renderTemplates(c border.Chart, loaded *chart.Chart) (map[string]string, error) {
+	if err := checkDependenciesPresent(loaded); err != nil {
 		return nil, err
 	}
 	values := map[string]any(c.Values)
@@ -125,7 +125,7 @@ func templates(c border.Chart, loaded *chart.Chart) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := validate(loaded, input["Values"].(chartutil.Values)); err != nil { //nolint:forcetypeassert // the SDK has just made it
+	if err := validateValues(loaded, input["Values"].(chartutil.Values)); err != nil { //nolint:forcetypeassert // the SDK has just made it
 		return nil, err
 	}
 	rendered, err := engine.Render(loaded, input)
@@ -133,7 +133,7 @@ func templates(c border.Chart, loaded *chart.Chart) (map[string]string, error) {
 	return rendered, err
 }
 
-func dependenciesPresent(loaded *chart.Chart) error {
+func checkDependenciesPresent(loaded *chart.Chart) error {
 	for _, wanted := range loaded.Metadata.Dependencies {
 		present := slices.ContainsFunc(loaded.Dependencies(), func(c *chart.Chart) bool { return c.Name() == wanted.Name })
 		if !present {

@@ -24,24 +24,24 @@ var impure = map[string]bool{
 // `tpl`, which renders text, the texts that it may be given count too: values, files and literals, not what is put together from them.
 func impureCall(c *chart.Chart, values map[string]any) (where, function string, found bool) {
 	texts := append(textsOf(c, ""), stringsIn("values", values)...)
-	var literals []text
+	var literals []renderableText
 	usesTpl := false
 	for _, t := range texts {
 		if !t.template {
 			continue
 		}
 		nodes := nodesIn(t)
-		if name := callIn(nodes, impure); name != "" {
+		if name := firstCallIn(nodes, impure); name != "" {
 			return t.name, name, true
 		}
-		usesTpl = usesTpl || callIn(nodes, map[string]bool{"tpl": true}) != ""
+		usesTpl = usesTpl || firstCallIn(nodes, map[string]bool{"tpl": true}) != ""
 		literals = append(literals, literalsIn(t.name, nodes)...)
 	}
 	if !usesTpl {
 		return "", "", false
 	}
 	for _, t := range append(texts, literals...) {
-		if name := callIn(nodesIn(t), impure); name != "" {
+		if name := firstCallIn(nodesIn(t), impure); name != "" {
 			return t.name, name, true
 		}
 	}
@@ -53,11 +53,11 @@ var unordered = map[string]bool{"keys": true, "values": true, "tpl": true}
 
 // callsUnordered reports whether a template of a chart or of its dependencies calls a function without order.
 func callsUnordered(c *chart.Chart) bool {
-	return slices.ContainsFunc(textsOf(c, ""), func(t text) bool { return t.template && callIn(nodesIn(t), unordered) != "" })
+	return slices.ContainsFunc(textsOf(c, ""), func(t renderableText) bool { return t.template && firstCallIn(nodesIn(t), unordered) != "" })
 }
 
-// callIn returns the first function that is called, of some, or "".
-func callIn(nodes []parse.Node, functions map[string]bool) string {
+// firstCallIn returns the first function that is called, of some, or "".
+func firstCallIn(nodes []parse.Node, functions map[string]bool) string {
 	for _, node := range nodes {
 		if identifier, ok := node.(*parse.IdentifierNode); ok && functions[identifier.Ident] {
 			return identifier.Ident
@@ -66,33 +66,33 @@ func callIn(nodes []parse.Node, functions map[string]bool) string {
 	return ""
 }
 
-func literalsIn(name string, nodes []parse.Node) []text {
-	var literals []text
+func literalsIn(name string, nodes []parse.Node) []renderableText {
+	var literals []renderableText
 	for _, node := range nodes {
 		if literal, ok := node.(*parse.StringNode); ok {
-			literals = append(literals, text{name: name, data: literal.Text})
+			literals = append(literals, renderableText{name: name, data: literal.Text})
 		}
 	}
 	return literals
 }
 
-// text is something that may be rendered.
-type text struct {
+// renderableText is something that may be rendered.
+type renderableText struct {
 	name, data string
 	// template says that it is rendered for sure.
 	template bool
 }
 
 // textsOf returns the templates, values and other files of a chart and its dependencies.
-func textsOf(c *chart.Chart, prefix string) []text {
-	var texts []text
+func textsOf(c *chart.Chart, prefix string) []renderableText {
+	var texts []renderableText
 	for _, t := range c.Templates {
 		if strings.HasPrefix(t.Name, "templates/") {
-			texts = append(texts, text{name: prefix + t.Name, data: string(t.Data), template: true})
+			texts = append(texts, renderableText{name: prefix + t.Name, data: string(t.Data), template: true})
 		}
 	}
 	for _, f := range c.Files {
-		texts = append(texts, text{name: prefix + f.Name, data: string(f.Data)})
+		texts = append(texts, renderableText{name: prefix + f.Name, data: string(f.Data)})
 	}
 	texts = append(texts, stringsIn(prefix+"values.yaml", c.Values)...)
 	for _, dependency := range c.Dependencies() {
@@ -102,11 +102,11 @@ func textsOf(c *chart.Chart, prefix string) []text {
 }
 
 // stringsIn returns all strings of a value that is made of maps and lists, in a stable order.
-func stringsIn(name string, value any) []text {
-	var texts []text
+func stringsIn(name string, value any) []renderableText {
+	var texts []renderableText
 	switch value := value.(type) {
 	case string:
-		return []text{{name: name, data: value}}
+		return []renderableText{{name: name, data: value}}
 	case []any:
 		for _, item := range value {
 			texts = append(texts, stringsIn(name, item)...)
@@ -120,7 +120,7 @@ func stringsIn(name string, value any) []text {
 }
 
 // nodesIn parses a template and returns all nodes of it. One that does not parse is left to the renderer, which explains it better.
-func nodesIn(t text) []parse.Node {
+func nodesIn(t renderableText) []parse.Node {
 	if !strings.Contains(t.data, "{{") {
 		return nil
 	}
@@ -132,20 +132,20 @@ func nodesIn(t text) []parse.Node {
 	}
 	var nodes []parse.Node
 	for _, name := range slices.Sorted(maps.Keys(trees)) {
-		nodes = below(trees[name].Root, nodes)
+		nodes = appendDescendants(trees[name].Root, nodes)
 	}
 	return nodes
 }
 
-func below(node parse.Node, nodes []parse.Node) []parse.Node {
+func appendDescendants(node parse.Node, nodes []parse.Node) []parse.Node {
 	nodes = append(nodes, node)
-	for _, child := range children(node) {
-		nodes = below(child, nodes)
+	for _, child := range childNodes(node) {
+		nodes = appendDescendants(child, nodes)
 	}
 	return nodes
 }
 
-func children(node parse.Node) []parse.Node {
+func childNodes(node parse.Node) []parse.Node {
 	switch node := node.(type) {
 	case *parse.ListNode:
 		if node == nil {

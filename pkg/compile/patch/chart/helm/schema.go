@@ -9,35 +9,35 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// sealed is the loader of schemas that are in no chart, and refuses all of them: the schema of a chart that nobody has reviewed must
+// refusingLoader is the loader of schemas that are in no chart, and refuses all of them: the schema of a chart that nobody has reviewed must
 // neither read a file of the machine that compiles nor ask a server. The metaschemas of JSON Schema are part of the library.
-type sealed struct{}
+type refusingLoader struct{}
 
 // Load implements jsonschema.URLLoader.
-func (sealed) Load(url string) (any, error) {
+func (refusingLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("`%s` is outside of values.schema.json: references must begin with `#`, copy what is meant below `$defs`", url)
 }
 
-// validate judges the values of a chart and of its dependencies by their schemas, in the order and the words of the SDK's
+// validateValues judges the values of a chart and of its dependencies by their schemas, in the order and the words of the SDK's
 // ValidateAgainstSchema, which loads references to files and to servers and takes no other loader.
-func validate(c *chart.Chart, values map[string]any) error {
+func validateValues(c *chart.Chart, values map[string]any) error {
 	var wrong strings.Builder
-	complain(&wrong, c, values)
+	collectSchemaErrors(&wrong, c, values)
 	if wrong.Len() == 0 {
 		return nil
 	}
 	return fmt.Errorf("values don't meet the specifications of the schema(s) in the following chart(s):\n%s", wrong.String())
 }
 
-func complain(wrong *strings.Builder, c *chart.Chart, values map[string]any) {
-	if err := judge(c.Schema, values); err != nil {
+func collectSchemaErrors(wrong *strings.Builder, c *chart.Chart, values map[string]any) {
+	if err := validateBySchema(c.Schema, values); err != nil {
 		fmt.Fprintf(wrong, "%s:\n%s", c.Name(), err)
 	}
 	for _, dependency := range c.Dependencies() {
 		switch own := values[dependency.Name()].(type) {
 		case nil: // nothing is set
 		case map[string]any:
-			complain(wrong, dependency, own)
+			collectSchemaErrors(wrong, dependency, own)
 		default:
 			fmt.Fprintf(wrong, "%s:\ninvalid type for values: expected object (map), got %T\n", dependency.Name(), own)
 		}
@@ -47,7 +47,7 @@ func complain(wrong *strings.Builder, c *chart.Chart, values map[string]any) {
 // schemaURL is what the SDK calls the schema of a chart. There is no such file.
 const schemaURL = "file:///values.schema.json"
 
-func judge(schema []byte, values map[string]any) error {
+func validateBySchema(schema []byte, values map[string]any) error {
 	if schema == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func judge(schema []byte, values map[string]any) error {
 		return err
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(sealed{})
+	compiler.UseLoader(refusingLoader{})
 	if err := compiler.AddResource(schemaURL, parsed); err != nil {
 		return err
 	}

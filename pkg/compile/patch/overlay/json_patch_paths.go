@@ -1,0 +1,73 @@
+package overlay
+
+import (
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/object"
+)
+
+// pathsExist reports an operation of a JSON patch that replaces or removes what an object does not have, or adds to it. RFC 6902 (section 4) makes that an
+// error; kustomize's library adds the value instead when only the last key is missing. What an earlier operation adds counts as there.
+func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
+	var added []string
+	for i := range s.patch.Children {
+		operation := &s.patch.Children[i]
+		name, path := operation.Scalar("op"), operation.Get("path")
+		switch {
+		case s.patch.Kind != object.ListNode || path == nil:
+			return true
+		case name == "add" && !isAddedBefore(path.Text, added) && missingAbove(&o.Root, path.Text) != "":
+			missing := missingAbove(&o.Root, path.Text)
+			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s` to which something could be added", s.what, o.ID, missing).
+				Helpf("add `%s` itself, with all that shall be in it", missing)
+			return false
+		case name == "add" || name == "move" || name == "copy":
+			added = append(added, path.Text)
+		case (name == "replace" || name == "remove") && !isAddedBefore(path.Text, added) && !pointerExists(&o.Root, path.Text):
+			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s`", s.what, o.ID, path.Text).
+				Helpf("correct the path, or `add` the value")
+			return false
+		}
+	}
+	return true
+}
+
+// missingAbove is the first place above that of a JSON pointer which is not there, or "". Annotations are there: kustomize keeps notes of its own in
+// them while it works.
+func missingAbove(n *object.Node, pointer string) string {
+	for i, c := range pointer {
+		if c == '/' && i > 0 && pointer[:i] != "/metadata/annotations" && !pointerExists(n, pointer[:i]) {
+			return pointer[:i]
+		}
+	}
+	return ""
+}
+
+func isAddedBefore(pointer string, added []string) bool {
+	for _, prefix := range added {
+		if pointer == prefix || strings.HasPrefix(pointer, prefix+"/") || strings.HasSuffix(prefix, "/-") {
+			return true
+		}
+	}
+	return false
+}
+
+// pointerExists reports whether a JSON pointer leads to a value.
+func pointerExists(n *object.Node, pointer string) bool {
+	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		if n.Kind == object.ListNode {
+			index, err := strconv.Atoi(token)
+			if err != nil || index < 0 || index >= len(n.Children) {
+				return false
+			}
+			n = &n.Children[index]
+			continue
+		}
+		if n = n.Get(unescape.Replace(token)); n == nil {
+			return false
+		}
+	}
+	return true
+}

@@ -3,8 +3,8 @@ package frameworks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 

@@ -289,8 +289,8 @@ func TestRunBlamesTheNodeThatWasStopped(t *testing.T) {
 	}
 }
 
-// ranks is a launch daemon that runs one rank, which ends with a code: orted -mca RANK CODE.
-const ranks = "#!/bin/sh\nOMPI_COMM_WORLD_RANK=$2 sh -c \"sleep 0.4; exit $3\"\n"
+// ranks is a launch daemon that runs one rank, which ends with a code: orted -mca RANK CODE. It lives long enough to be seen on a machine that has much other work.
+const ranks = "#!/bin/sh\nOMPI_COMM_WORLD_RANK=$2 sh -c \"sleep 1; exit $3\"\n"
 
 // A script tries something, passes over its failure and launches the real thing; another one cleans up after a failure.
 func TestRunNamesTheRankOfTheLaunchThatFailed(t *testing.T) {

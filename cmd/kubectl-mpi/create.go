@@ -71,7 +71,7 @@ func (k *kube) readJobs(file string) ([]*trainer.TrainJob, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked := validate.ValidateFile(file, data)
+	checked := validate.File(file, data)
 	var jobs []*trainer.TrainJob
 	for _, document := range checked.Jobs {
 		switch own := document.Job.Namespace; {

@@ -41,7 +41,7 @@ first difference is shown.`,
 			if err != nil {
 				return err
 			}
-			result := compare.CompareRuns(left, right)
+			result := compare.Runs(left, right)
 			return out.printResult(k.streams.Out, printable{value: result, text: func(w io.Writer) error { return writeDiff(w, args, result) }})
 		},
 	}

@@ -113,7 +113,7 @@ type launchFlags struct {
 
 func (f *launchFlags) registerFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.outputFlag.registerFlag(cmd, false)
+	f.registerFlag(cmd, false)
 	flags.StringVar(&f.dryRun, "dry-run", "", "make nothing: client prints the TrainJob, server asks the API server whether it would take it")
 	flags.BoolVar(&f.wait, "wait", false, "wait until the job is over; the exit code says how it ended")
 	flags.BoolVar(&f.follow, "follow", false, "show what it prints until it is over; the exit code says how it ended")

@@ -60,7 +60,7 @@ func (k *kube) validateFiles(ctx context.Context, files []string, compiled strin
 		if err != nil {
 			return cli.Failure(err)
 		}
-		result := validate.ValidateFile(file, data)
+		result := validate.File(file, data)
 		findings = append(findings, result.Findings...)
 		for _, document := range result.Jobs {
 			jobs++

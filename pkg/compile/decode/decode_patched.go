@@ -7,9 +7,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// DecodePatched decodes a spec again after a patch changed its tree. What the patch wrote has a place whose Path is -n, where n is the
+// PatchedDocument decodes a spec again after a patch changed its tree. What the patch wrote has a place whose Path is -n, where n is the
 // number of its origin in changes, from 1; everything else has the place that it has in the file. It is as strict as for a file.
-func DecodePatched(file *source.File, root *syntax.Node, changes []*origin.Origin, list *diag.List) *Document {
+func PatchedDocument(file *source.File, root *syntax.Node, changes []*origin.Origin, list *diag.List) *Document {
 	d := decoder{file: file, list: list, changes: changes}
 	document := d.decodeDocument(root)
 	if document != nil {

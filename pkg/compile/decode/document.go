@@ -25,7 +25,7 @@ type Document struct {
 
 	places  map[any]fieldSpans
 	entries []entryPlace
-	// changes are the origins of what a patch wrote; see DecodePatched.
+	// changes are the origins of what a patch wrote; see PatchedDocument.
 	changes []*origin.Origin
 }
 

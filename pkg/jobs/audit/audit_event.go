@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// AuditEvent is what is read of an audit event (k8s.io/apiserver pkg/apis/audit/v1).
-type AuditEvent struct {
+// Event is what is read of an audit event (k8s.io/apiserver pkg/apis/audit/v1).
+type Event struct {
 	Kind, Stage, Verb        string
 	User                     User
 	ImpersonatedUser         *User
@@ -34,7 +34,7 @@ type User struct {
 }
 
 // Person is who asked: behind a service that acts for somebody, that one.
-func (e *AuditEvent) Person() string {
+func (e *Event) Person() string {
 	if e.ImpersonatedUser != nil && e.ImpersonatedUser.Username != "" {
 		return e.ImpersonatedUser.Username
 	}
@@ -42,7 +42,7 @@ func (e *AuditEvent) Person() string {
 }
 
 // Service is the account that acted for the person, or empty.
-func (e *AuditEvent) Service() string {
+func (e *Event) Service() string {
 	if e.Person() == e.User.Username {
 		return ""
 	}
@@ -56,8 +56,8 @@ var errUnfinished = errors.New("the last line is not complete")
 func IsUnfinishedLine(err error) bool { return errors.Is(err, errUnfinished) }
 
 // ReadEvents yields the events of a log, an object of JSON in each line, as the API server writes it. It ends with the first error, which names the line.
-func ReadEvents(log io.Reader) iter.Seq2[*AuditEvent, error] {
-	return func(yield func(*AuditEvent, error) bool) {
+func ReadEvents(log io.Reader) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
 		lines := bufio.NewReader(log)
 		for number := 1; ; number++ {
 			line, err := lines.ReadBytes('\n')
@@ -68,7 +68,7 @@ func ReadEvents(log io.Reader) iter.Seq2[*AuditEvent, error] {
 				yield(nil, fmt.Errorf("read line %d: %w", number, err))
 				return
 			}
-			event := &AuditEvent{}
+			event := &Event{}
 			if wrong := json.Unmarshal(line, event); wrong != nil {
 				if err == io.EOF {
 					wrong = errUnfinished

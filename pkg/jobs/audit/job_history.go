@@ -27,7 +27,7 @@ type jobState struct {
 }
 
 // Add returns the steps that an event is, none for one that is not about TrainJobs, only read, or told nothing new.
-func (h *History) Add(e *AuditEvent) []JobStep {
+func (h *History) Add(e *Event) []JobStep {
 	if e.ObjectRef.Resource != "trainjobs" || e.ObjectRef.APIGroup != trainer.GroupVersion.Group || e.Stage == "RequestReceived" {
 		return nil
 	}

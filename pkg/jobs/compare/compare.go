@@ -51,8 +51,8 @@ type Comparison struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// CompareRuns compares two.
-func CompareRuns(left, right Run) Comparison {
+// Runs compares two.
+func Runs(left, right Run) Comparison {
 	l, r := left.gatherFacts(), right.gatherFacts()
 	var result Comparison
 	for _, name := range mergedOrder(l, r) {

@@ -55,7 +55,7 @@ func TestAsAsked(t *testing.T) {
 		{"requests memory", "", "2Gi"}, {"limit memory", "", "4Gi"}, {"env OLD", "x", ""},
 		{"took", "1m0s", "1h0m0s"}, {"result", "Failed OOMKilled", "not over"},
 	}
-	got := CompareRuns(left, right)
+	got := Runs(left, right)
 	if diff := cmp.Diff(want, got.Differences); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -105,7 +105,7 @@ func TestAsItRan(t *testing.T) {
 			r.JobSet.Spec.ReplicatedJobs = append(r.JobSet.Spec.ReplicatedJobs, part)
 		}
 	}
-	got := CompareRuns(left, right)
+	got := Runs(left, right)
 	want := []Difference{
 		{"runtime as it was", shortDigest(left.Digest), shortDigest(right.Digest)}, {"MPI", "MPICH 4.2", "MPICH 4.3"},
 		{"launcher image", "image:4.2", "image:4.3"}, {"launcher volume data", "/4.2", "/4.3"},
@@ -119,7 +119,7 @@ func TestAsItRan(t *testing.T) {
 func TestSameRun(t *testing.T) {
 	one := run(2, nil, nil)
 	one.TrainJob.Spec.Trainer = nil
-	if got := CompareRuns(one, one); got.Differences != nil {
+	if got := Runs(one, one); got.Differences != nil {
 		t.Errorf("%v", got.Differences)
 	}
 }

@@ -38,7 +38,7 @@ func program(source, arguments string) string {
 func TestFiles(t *testing.T) {
 	left := withFiles(t, submit.Files{"run.sh": "set -e\nmpirun a\n", "old": "x", "same": "y", "empty": "", "keys.env": "A=1\nAPI_TOKEN=one\n"})
 	right := withFiles(t, submit.Files{"run.sh": "set -e\nmpirun b\nmore\n", "same": "y", "new/a.py": "print()\n", "keys.env": "A=1\nAPI_TOKEN=another\n"})
-	got := CompareRuns(left, right)
+	got := Runs(left, right)
 	want := []Difference{
 		{"file empty", "0 bytes", ""},
 		{"file keys.env", "18 bytes; line 2: API_TOKEN=***", "22 bytes; line 2: API_TOKEN=***"},
@@ -61,7 +61,7 @@ func TestFunctions(t *testing.T) {
 	const body = "def train(lr, **more):\n    print(\\\"\\\"\\\"a\\\"\\\"\\\")\n"
 	left := calling(body, `'lr': 0.1, 'layers': [1, 2], 'name': "it's, {", 'price': '5\x24', 'api_key': 'one'`)
 	right := calling(body, `'lr': 0.3, 'layers': [1, 2], 'name': "it's, {", 'price': '5\x24', 'api_key': 'two', 'more': {'a': (1, 2)}`)
-	got := CompareRuns(left, right)
+	got := Runs(left, right)
 	want := []Difference{{"argument lr", "0.1", "0.3"}, {"argument api_key", "***", "***"}, {"argument more", "", "{'a': (1, 2)}"}}
 	if diff := cmp.Diff(want, got.Differences); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -73,11 +73,11 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%s is `%s`, want `%s`", name, got, want)
 		}
 	}
-	other := CompareRuns(left, calling(strings.ReplaceAll(body, "print", "exit"), `'lr': 0.1, 'layers': [1, 2], 'name': "it's, {", 'price': '5\x24', 'api_key': 'one'`))
+	other := Runs(left, calling(strings.ReplaceAll(body, "print", "exit"), `'lr': 0.1, 'layers': [1, 2], 'name': "it's, {", 'price': '5\x24', 'api_key': 'one'`))
 	if diff := cmp.Diff([]Difference{{"function train", `42 bytes; line 2:     print("""a""")`, `41 bytes; line 2:     exit("""a""")`}}, other.Differences); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := CompareRuns(calling("", ""), calling("", "")); got.Differences != nil {
+	if got := Runs(calling("", ""), calling("", "")); got.Differences != nil {
 		t.Error(got.Differences)
 	}
 }

@@ -66,7 +66,7 @@ func TestVectors(t *testing.T) {
 		},
 	)
 	for i := range list {
-		list[i].Want = CompareRuns(list[i].Left.run(), list[i].Right.run())
+		list[i].Want = Runs(list[i].Left.run(), list[i].Right.run())
 	}
 	vectors.Hold(t, "../../../test/vectors/diffs.json", list)
 }

@@ -59,8 +59,8 @@ type Result struct {
 // maxDocuments is how many a file may have: the command asks the cluster about each.
 const maxDocuments = 1000
 
-// ValidateFile reads a file of TrainJobs.
-func ValidateFile(name string, data []byte) Result {
+// File reads a file of TrainJobs.
+func File(name string, data []byte) Result {
 	var result Result
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	for range maxDocuments {

@@ -40,7 +40,7 @@ func TestFile(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for i, f := range ValidateFile("f.yaml", []byte(tc.text)).Findings {
+			for i, f := range File("f.yaml", []byte(tc.text)).Findings {
 				text := f.String()
 				if i < len(tc.want) && strings.HasPrefix(text, tc.want[i]) {
 					text = tc.want[i]
@@ -56,14 +56,14 @@ func TestFile(t *testing.T) {
 
 func TestTooManyDocuments(t *testing.T) {
 	text := strings.Repeat("---\n"+head+"spec: {runtimeRef: {name: r}}\n", maxDocuments+1)
-	if result := ValidateFile("f", []byte(text)); len(result.Findings) != 1 || !strings.Contains(result.Findings[0].Message, "more than 1000") {
+	if result := File("f", []byte(text)); len(result.Findings) != 1 || !strings.Contains(result.Findings[0].Message, "more than 1000") {
 		t.Errorf("%v", result.Findings)
 	}
 }
 
 func document(t *testing.T, spec string) Document {
 	t.Helper()
-	result := ValidateFile("f.yaml", []byte(head+spec))
+	result := File("f.yaml", []byte(head+spec))
 	if len(result.Jobs) != 1 {
 		t.Fatal(result.Findings)
 	}

@@ -74,7 +74,7 @@ func (o *Overlay) patchSpec(document *decode.Document, last *lastFile, effects E
 		return document
 	}
 	t := specTree{file: document.File}
-	patched := decode.DecodePatched(document.File, t.syntaxNode(&spec.Root, root, spec.Rule), t.changes, list)
+	patched := decode.PatchedDocument(document.File, t.syntaxNode(&spec.Root, root, spec.Rule), t.changes, list)
 	if patched == nil {
 		return document
 	}

@@ -46,7 +46,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
-	child, err := command.Reaper.Start(process.ProcessSpec{
+	child, err := command.Reaper.Start(process.Spec{
 		Path: path, Argv: l.commandArgv(command), Files: output.files,
 		Env: commandEnvironment(command.Environment, l.Settings, len(l.otherHosts()), l.slotsPerHost(), l.runsRanks()),
 	})

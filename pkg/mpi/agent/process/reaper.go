@@ -37,8 +37,8 @@ func NewReaper() (*Reaper, error) {
 	return r, nil
 }
 
-// ProcessSpec says what to start.
-type ProcessSpec struct {
+// Spec says what to start.
+type Spec struct {
 	// Path is the file to execute, Argv the arguments with the name in front.
 	Path string
 	Argv []string
@@ -49,7 +49,7 @@ type ProcessSpec struct {
 }
 
 // Start starts a process in a group of its own. The error wraps what the operating system said.
-func (r *Reaper) Start(spec ProcessSpec) (*Process, error) {
+func (r *Reaper) Start(spec Spec) (*Process, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	handle, err := os.StartProcess(spec.Path, spec.Argv, &os.ProcAttr{

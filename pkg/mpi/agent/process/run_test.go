@@ -259,7 +259,7 @@ func TestEndReachesAProcessThatLeftItsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer said.Close()
-	p, err := reaper.Start(ProcessSpec{
+	p, err := reaper.Start(Spec{
 		Path: self, Argv: []string{self}, Files: []*os.File{nil, out, nil},
 		Env: append(os.Environ(), joins+"="+strconv.Itoa(syscall.Getpgrp())),
 	})

@@ -53,7 +53,7 @@ func (r *Reaper) Run(ctx context.Context, path string, argv, env []string, strea
 		return 0, err
 	}
 	defer stderr.close()
-	p, err := r.Start(ProcessSpec{Path: path, Argv: argv, Env: env, Files: []*os.File{stdin.read, stdout.write, stderr.write}})
+	p, err := r.Start(Spec{Path: path, Argv: argv, Env: env, Files: []*os.File{stdin.read, stdout.write, stderr.write}})
 	if err != nil {
 		return 0, err
 	}

@@ -36,7 +36,7 @@ func (f *Facts) findState() JobState {
 }
 
 func (f *Facts) endState(end *JobEnd) JobState {
-	return JobState{Phase: PhaseOfEnd(end.Reason, end.Succeeded, f.WasJobSetMade()), End: end}
+	return JobState{Phase: AtEnd(end.Reason, end.Succeeded, f.WasJobSetMade()), End: end}
 }
 
 // failState ends a job for a reason that this package finds itself.

@@ -93,8 +93,8 @@ func (p Phase) State() string {
 	return ""
 }
 
-// PhaseOfEnd is the phase of a job that a terminal condition, or this pass, ends. Made says that its objects were made.
-func PhaseOfEnd(reason mpi.Reason, succeeded, made bool) Phase {
+// AtEnd is the phase of a job that a terminal condition, or this pass, ends. Made says that its objects were made.
+func AtEnd(reason mpi.Reason, succeeded, made bool) Phase {
 	switch {
 	case succeeded:
 		return Complete
@@ -107,7 +107,7 @@ func PhaseOfEnd(reason mpi.Reason, succeeded, made bool) Phase {
 // publishedEndPhase is the phase of a job whose end its status tells.
 func (f *Facts) publishedEndPhase() Phase {
 	if failed := f.PublishedCondition(trainer.TrainJobFailed); failed != nil && !f.HasPublishedCondition(trainer.TrainJobComplete) {
-		return PhaseOfEnd(mpi.Reason(failed.Reason), false, f.WasJobSetMade())
+		return AtEnd(mpi.Reason(failed.Reason), false, f.WasJobSetMade())
 	}
 	return Complete
 }

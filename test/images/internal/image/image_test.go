@@ -29,16 +29,17 @@ func TestDefinitionsOfThisRepository(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"openmpi4":       "lockstep.test/mpi/openmpi:4",
-		"openmpi4-ssh":   "lockstep.test/mpi/openmpi-ssh:4",
-		"openmpi5":       "lockstep.test/mpi/openmpi:5",
-		"mpich":          "lockstep.test/mpi/mpich:4",
-		"intelmpi":       "lockstep.test/mpi/intelmpi:2021",
-		"torch":          "lockstep.test/mpi/torch:2.6",
-		"horovod":        "lockstep.test/mpi/horovod-torch:0.28",
-		"stand-ins":      "lockstep.test/mpi/stand-ins:dev",
-		"mpi-agent":      "lockstep.test/mpi-agent:dev",
-		"mpi-controller": "lockstep.test/mpi-controller:dev",
+		"openmpi4":           "lockstep.test/mpi/openmpi:4",
+		"openmpi4-ssh":       "lockstep.test/mpi/openmpi-ssh:4",
+		"openmpi5":           "lockstep.test/mpi/openmpi:5",
+		"mpich":              "lockstep.test/mpi/mpich:4",
+		"intelmpi":           "lockstep.test/mpi/intelmpi:2021",
+		"torch":              "lockstep.test/mpi/torch:2.6",
+		"horovod":            "lockstep.test/mpi/horovod-torch:0.28",
+		"horovod-tensorflow": "lockstep.test/mpi/horovod-tensorflow:0.28",
+		"stand-ins":          "lockstep.test/mpi/stand-ins:dev",
+		"mpi-agent":          "lockstep.test/mpi-agent:dev",
+		"mpi-controller":     "lockstep.test/mpi-controller:dev",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)

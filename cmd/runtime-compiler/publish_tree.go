@@ -26,7 +26,7 @@ import (
 type compiledTree struct {
 	tree publish.Tree
 	// repository knows what was read of it; prefix is the folder of the specs.
-	repository *publish.RecordingFS
+	repository *publish.OpenRecordingFS
 	prefix     string
 	// sources are where the engines of clusters look, by cluster.
 	sources map[string]gitopsSource

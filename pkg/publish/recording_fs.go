@@ -7,25 +7,27 @@ import (
 	"sync"
 )
 
-// RecordingFS is a repository that notes which of its files are read.
-type RecordingFS struct {
+// OpenRecordingFS is a repository that notes which of its files are read.
+type OpenRecordingFS struct {
 	fs.FS
 	mu    sync.Mutex
 	files map[string]bool
 }
 
 // NewRecordingFS returns a repository in which nothing was read yet.
-func NewRecordingFS(root fs.FS) *RecordingFS { return &RecordingFS{FS: root, files: map[string]bool{}} }
+func NewRecordingFS(root fs.FS) *OpenRecordingFS {
+	return &OpenRecordingFS{FS: root, files: map[string]bool{}}
+}
 
 // Files are the files that were read, sorted.
-func (r *RecordingFS) Files() []string {
+func (r *OpenRecordingFS) Files() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Sorted(maps.Keys(r.files))
 }
 
 // Open implements fs.FS.
-func (r *RecordingFS) Open(name string) (fs.File, error) {
+func (r *OpenRecordingFS) Open(name string) (fs.File, error) {
 	opened, err := r.FS.Open(name)
 	if err != nil {
 		return nil, err
@@ -39,13 +41,13 @@ func (r *RecordingFS) Open(name string) (fs.File, error) {
 }
 
 // Stat implements fs.StatFS.
-func (r *RecordingFS) Stat(name string) (fs.FileInfo, error) { return fs.Stat(r.FS, name) }
+func (r *OpenRecordingFS) Stat(name string) (fs.FileInfo, error) { return fs.Stat(r.FS, name) }
 
 // ReadDir implements fs.ReadDirFS.
-func (r *RecordingFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
+func (r *OpenRecordingFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
 
 // Lstat implements fs.ReadLinkFS.
-func (r *RecordingFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(r.FS, name) }
+func (r *OpenRecordingFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(r.FS, name) }
 
 // ReadLink implements fs.ReadLinkFS.
-func (r *RecordingFS) ReadLink(name string) (string, error) { return fs.ReadLink(r.FS, name) }
+func (r *OpenRecordingFS) ReadLink(name string) (string, error) { return fs.ReadLink(r.FS, name) }

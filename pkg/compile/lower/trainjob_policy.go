@@ -56,7 +56,7 @@ func trainJobPolicy(c *plan.Cluster) admissionPolicy {
 func boundValidations(c *plan.Cluster) []object.Node {
 	validations := []object.Node{runtimeValidation(), nodesValidation(), slotsValidation(), resourcesValidation(), containerValidation(), acceleratorsValidation(), unknownResourcesValidation()}
 	if c.Queueing != nil {
-		validations = append(validations, shareValidation(), memoryGuaranteedValidation(), queueValidation(), priorityValidation(c))
+		validations = append(validations, queueChargeValidation(), memoryGuaranteedValidation(), queueValidation(), priorityValidation(c))
 	}
 	return append(validations, tenantValidation())
 }
@@ -114,8 +114,8 @@ func trainJobVariables(c *plan.Cluster) []object.Node {
 	}
 	return append(variables,
 		celVariable("queue", `variables.annotations[?'`+queueAnnotation+`'].orValue('')`),
-		celVariable("aboveShare", `variables.queue == '' || !variables.known ? [] : `+celAmountsAboveShare("limits")+`
-+ `+celAmountsAboveShare("requests")))
+		celVariable("aboveShare", `variables.queue == '' || !variables.known ? [] : `+celAmountsAboveCharge("limits")+`
++ `+celAmountsAboveCharge("requests")))
 }
 
 // celExcessiveAmounts are the amounts of a list of resources that no machine of the profile has.
@@ -200,7 +200,7 @@ func runtimeBounds(c *plan.Cluster, r *plan.Runtime) string {
 	number := func(n int64) string { return celString(strconv.FormatInt(n, 10)) }
 	share := ""
 	if c.Queueing != nil {
-		share = nodeShareEntries(r)
+		share = queueChargeEntries(r)
 	}
 	return "{'minNodes': " + number(int64(r.MinNodes.V)) +
 		", 'maxNodes': " + number(int64(r.MaxNodes.V)) +

@@ -10,8 +10,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 )
 
-// Images change references to images: a digest pins one, then a mirror replaces its beginning.
-type Images struct {
+// ImageRewrites change references to images: a digest pins one, then a mirror replaces its beginning.
+type ImageRewrites struct {
 	// Mirrors are sorted so that the longest beginning comes first.
 	Mirrors []Mirror
 	// Digests are by reference.
@@ -31,7 +31,7 @@ type Image struct {
 }
 
 // Digest returns what pins a reference, or nil. A reference with a digest is pinned already.
-func (i *Images) Digest(reference string) *Named[string] {
+func (i *ImageRewrites) Digest(reference string) *Named[string] {
 	at := slices.IndexFunc(i.Digests, func(d Named[string]) bool { return d.Name == reference })
 	if at < 0 || strings.Contains(reference, "@") {
 		return nil
@@ -40,7 +40,7 @@ func (i *Images) Digest(reference string) *Named[string] {
 }
 
 // Mirror returns the mirror with the longest beginning of a reference, or nil.
-func (i *Images) Mirror(reference string) *Mirror {
+func (i *ImageRewrites) Mirror(reference string) *Mirror {
 	at := slices.IndexFunc(i.Mirrors, func(m Mirror) bool { return strings.HasPrefix(reference, m.From.V+"/") })
 	if at < 0 {
 		return nil
@@ -49,7 +49,7 @@ func (i *Images) Mirror(reference string) *Mirror {
 }
 
 // pulledImageOf returns the reference that the cluster pulls for one of a spec.
-func (i *Images) pulledImageOf(spec Value[string]) Image {
+func (i *ImageRewrites) pulledImageOf(spec Value[string]) Image {
 	image := Image{Value: spec, Spec: spec}
 	if pin := i.Digest(spec.V); pin != nil {
 		image.Value = pulledImage(spec.V+"@"+pin.V, "the cluster pins the image to a digest", &pin.Origin, spec)
@@ -65,8 +65,8 @@ func pulledImage(reference, why string, by *origin.Origin, instead Value[string]
 	return Value[string]{V: reference, Origin: from.Overriding(instead.V, &instead.Origin)}
 }
 
-func images(d *decode.Document, spec *v1alpha1.ImageSources) Images {
-	result := Images{Digests: namedEntries(d, &spec.Digests)}
+func images(d *decode.Document, spec *v1alpha1.ImageSources) ImageRewrites {
+	result := ImageRewrites{Digests: namedEntries(d, &spec.Digests)}
 	for i := range spec.Mirrors {
 		result.Mirrors = append(result.Mirrors, Mirror{From: writtenValue(d, &spec.Mirrors[i].From), To: writtenValue(d, &spec.Mirrors[i].To)})
 	}

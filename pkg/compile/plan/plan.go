@@ -44,7 +44,7 @@ type Cluster struct {
 	// Priorities are sorted by name.
 	Priorities     []Priority
 	StorageClasses []Value[string]
-	Images         Images
+	Images         ImageRewrites
 	// Ranges are the addresses of pods and Services, sorted; empty where the cluster does not say.
 	Ranges []Value[string]
 	// Reserved are the names and beginnings of names of namespaces that the cluster keeps from tenants, sorted.

@@ -111,7 +111,7 @@ func planRuntimes(b *resolve.Bundle, c *Cluster, profiles map[string]*Profile) [
 	return result
 }
 
-func planRuntime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *Images) *Runtime {
+func planRuntime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources *ImageRewrites) *Runtime {
 	spec := &d.Spec.Spec
 	r := &Runtime{
 		Name:              writtenValue(d.Document, &d.Spec.Metadata.Name),

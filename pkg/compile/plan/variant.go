@@ -37,7 +37,7 @@ func planVariants(d *decode.Document, list []v1alpha1.Variant, c *Cluster, store
 }
 
 // planVariant is a runtime with some values changed; what it loses is remembered.
-func planVariant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *Images, store *ObjectStore) *Runtime {
+func planVariant(d *decode.Document, own *v1alpha1.Variant, of *Runtime, sources *ImageRewrites, store *ObjectStore) *Runtime {
 	r := *of
 	r.Name, r.Default, r.Tenants, r.Waivers = writtenValue(d, &own.Name), Value[bool]{}, nil, nil
 	if own.Image != "" {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// lookEvery is how often the pods of a job are listed, two requests whatever their number; lookAgain how soon where a stream has ended.
+// listEvery is how often the pods of a job are listed, two requests whatever their number; listAgain how soon where a stream has ended.
 const (
-	lookEvery = time.Second
-	lookAgain = 100 * time.Millisecond
+	listEvery = time.Second
+	listAgain = 100 * time.Millisecond
 )
 
 // containerView is what is known of the containers of a job, renewed while logs are followed.
@@ -17,11 +17,11 @@ type containerView struct {
 	mu   sync.Mutex
 	all  map[string]ContainerStatus
 	over bool
-	// looks counts those that are done; looking says that one is under way.
-	looks   int
-	looking bool
-	changed chan struct{}
-	// asked is for a look before its time.
+	// listings counts those that are done; listing reports whether one is under way.
+	listings int
+	listing  bool
+	changed  chan struct{}
+	// asked is for a listing before its time.
 	asked chan struct{}
 }
 
@@ -29,39 +29,39 @@ func newContainerView() *containerView {
 	return &containerView{changed: make(chan struct{}), asked: make(chan struct{}, 1)}
 }
 
-// beginLook is said before a look.
-func (v *containerView) beginLook() {
+// beginListing is said before the pods are listed.
+func (v *containerView) beginListing() {
 	v.mu.Lock()
-	v.looking = true
+	v.listing = true
 	v.mu.Unlock()
 }
 
-// updateFromLook takes what a look at the cluster said.
-func (v *containerView) updateFromLook(all []ContainerStatus, over bool) {
+// updateFromListing takes what a listing of the pods said.
+func (v *containerView) updateFromListing(all []ContainerStatus, over bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.all = make(map[string]ContainerStatus, len(all))
 	for _, s := range all {
 		v.all[s.containerKey()] = s
 	}
-	v.over, v.looking = over, false
-	v.looks++
+	v.over, v.listing = over, false
+	v.listings++
 	close(v.changed)
 	v.changed = make(chan struct{})
 }
 
-// awaitStatus returns a container as it is. Fresh waits for a look that begins after this call.
+// awaitStatus returns a container as it is. Fresh waits for a listing that begins after this call.
 func (v *containerView) awaitStatus(ctx context.Context, key string, fresh bool) (s ContainerStatus, there bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	wanted := v.looks
+	wanted := v.listings
 	if fresh {
 		wanted++
-		if v.looking {
+		if v.listing {
 			wanted++
 		}
 	}
-	for v.looks < wanted {
+	for v.listings < wanted {
 		changed := v.changed
 		v.mu.Unlock()
 		select {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// hold is how long a line waits for lines of others that are older: a new pod is seen after lookEvery at the latest. maxHold is how long it
+	// hold is how long a line waits for lines of others that are older: a new pod is seen after listEvery at the latest. maxHold is how long it
 	// waits for others whose connection has broken: what is shown is at most 5 s behind.
 	hold    = 2 * time.Second
 	maxHold = 4 * time.Second

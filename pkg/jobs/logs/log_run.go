@@ -58,13 +58,13 @@ type logRun struct {
 
 // lookForContainers lists the containers and begins to read those that are new.
 func (r *logRun) lookForContainers(ctx context.Context, s readState) error {
-	r.view.beginLook()
+	r.view.beginListing()
 	all, over, err := r.cluster.Containers(ctx)
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(all, compareContainers)
-	r.view.updateFromLook(all, over)
+	r.view.updateFromListing(all, over)
 	var fresh []ContainerStatus
 	for _, status := range all {
 		if !r.known[status.containerKey()] && (r.options.Want == nil || r.options.Want(status.LogSource)) {
@@ -126,7 +126,7 @@ func (r *logRun) beginReading(ctx context.Context, status ContainerStatus, s rea
 // watchContainers looks for new pods until the job is over. It goes on while readers need to know how their containers are.
 func (r *logRun) watchContainers(ctx context.Context) {
 	defer r.merge.CloseSources()
-	ticks := time.NewTicker(lookEvery)
+	ticks := time.NewTicker(listEvery)
 	defer ticks.Stop()
 	for r.options.Follow && (!r.view.isOver() || r.merge.countReading() > 0) {
 		select {
@@ -134,7 +134,7 @@ func (r *logRun) watchContainers(ctx context.Context) {
 			return
 		case <-ticks.C:
 		case <-r.view.asked:
-			time.Sleep(lookAgain) // Streams end together.
+			time.Sleep(listAgain) // Streams end together.
 		}
 		if err := r.lookForContainers(ctx, live); isHopeless(err) {
 			r.failAll(err)
@@ -151,7 +151,7 @@ func (r *logRun) failAll(err error) {
 	r.cancel()
 }
 
-// isHopeless reports whether another look would fail like this one. Connections break and come back.
+// isHopeless reports whether another listing would fail like this one. Connections break and come back.
 func isHopeless(err error) bool {
 	var many *TooManyError
 	return errors.Is(err, ErrRefused) || errors.As(err, &many)

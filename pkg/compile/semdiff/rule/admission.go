@@ -88,9 +88,9 @@ func judgeAdmission(c *match.Change) judgement {
 	case c.Whole():
 		return judgement{AdmitsMore, Critical, "a policy is gone: what it refused is accepted (" + c.Object().ID.Name + ")", Clause{Verb: "lose", Rest: "the admission policy " + c.Object().ID.Name}}
 	case strings.HasSuffix(kind, "Binding"):
-		return judgeBinding(c)
+		return judgePolicyBinding(c)
 	}
-	return judgePolicy(c)
+	return judgeAdmissionPolicy(c)
 }
 
 var (
@@ -98,7 +98,7 @@ var (
 	acceptsMore = Clause{Verb: "accept", Rest: "more"}
 )
 
-func judgePolicy(c *match.Change) judgement {
+func judgeAdmissionPolicy(c *match.Change) judgement {
 	last := c.Path.Last()
 	added := c.Added() || !c.Removed() && c.Path.Has("validations")
 	switch {
@@ -187,7 +187,7 @@ func valueAtPath(n *object.Node, path match.Path) *object.Node {
 	return n
 }
 
-func judgeBinding(c *match.Change) judgement {
+func judgePolicyBinding(c *match.Change) judgement {
 	if c.Path.Has("validationActions") {
 		deny := c.Path.Last() == "Deny"
 		switch {

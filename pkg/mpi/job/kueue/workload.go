@@ -146,7 +146,7 @@ func FindEviction(workloads []unstructured.Unstructured) *Eviction {
 		if c == nil || c.Status != metav1.ConditionTrue || c.LastTransitionTime.Time.Before(last) {
 			continue
 		}
-		last, found = c.LastTransitionTime.Time, evictionOf(*c)
+		last, found = c.LastTransitionTime.Time, describeEviction(*c)
 	}
 	return found
 }
@@ -158,7 +158,7 @@ type workloadStatus struct {
 	} `json:"status"`
 }
 
-func evictionOf(condition metav1.Condition) *Eviction {
+func describeEviction(condition metav1.Condition) *Eviction {
 	e := &Eviction{Reason: diagnose.Evicted, Message: condition.Message}
 	if condition.Reason == byPreemption {
 		e.Reason = diagnose.Preempted

@@ -8,9 +8,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// pathsExist reports an operation of a JSON patch that replaces or removes what an object does not have, or adds to it. RFC 6902 (section 4) makes that an
+// rejectMissingPaths reports an operation of a JSON patch that replaces or removes what an object does not have, or adds to it. RFC 6902 (section 4) makes that an
 // error; kustomize's library adds the value instead when only the last key is missing. What an earlier operation adds counts as there.
-func (s *step) pathsExist(o *object.Object, list *diag.List) bool {
+func (s *step) rejectMissingPaths(o *object.Object, list *diag.List) bool {
 	var added []string
 	for i := range s.patch.Children {
 		operation := &s.patch.Children[i]

@@ -95,11 +95,12 @@ func (w *waitCommand) waitForJob(ctx context.Context, key client.ObjectKey) (vie
 	if err != nil {
 		return view.Job{}, err
 	}
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if w.timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, w.timeout)
-	}
+	// No deadline: the client refuses a request that its rate would delay beyond one, before that has passed and in words of its own.
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if w.timeout > 0 {
+		defer time.AfterFunc(w.timeout, cancel).Stop()
+	}
 	line := cli.NewProgress(w.streams.ErrOut)
 	defer line.ClearLine()
 	var j view.Job
@@ -133,7 +134,7 @@ func (w *waitCommand) waitError(ctx, limited context.Context, key client.ObjectK
 		return nil
 	case ctx.Err() != nil:
 		return exitWith(exitInterrupted, fmt.Errorf("interrupted: the job goes on; %s waits again", w.commandHint(key.Namespace, "wait %s --for=%s", key.Name, w.what)))
-	case errors.Is(limited.Err(), context.DeadlineExceeded):
+	case limited.Err() != nil:
 		return exitWith(exitTimeout, errors.New(w.lateText(key.Name, j)))
 	case errors.Is(err, fetch.ErrGone):
 		return jobDeletedError(key.Name)

@@ -399,6 +399,8 @@ func TestPodsOfTheTimeBeforeASuspension(t *testing.T) {
 		"Old":        {"", resumed, podOf(mpi.NodeJob, 0, before, deletedAt(resumedAt.Add(-5*time.Second))), ""},
 		"ClockApart": {"", resumed, podOf(mpi.NodeJob, 0, before, deletedAt(resumedAt.Add(10*time.Second))), ""},
 		"OldEnd":     {"", resumed, podOf(mpi.LauncherJob, 0, before, died(t0.Add(-21*time.Second), 143, "Error", told), deletedAt(resumedAt.Add(-5*time.Second))), ""},
+		"JustBegun":  {"kubelet deletes what has stopped once more", resumed, podOf(mpi.NodeJob, 0, made(resumedAt), deletedAfterStop(resumedAt.Add(6*time.Second))), ""},
+		"LongBegun":  {"also much later", resumed, podOf(mpi.NodeJob, 0, since, deletedAfterStop(t0.Add(time.Minute))), diagnose.PodDeleted},
 		"New":        {"", resumed, podOf(mpi.NodeJob, 0, since, deletedAt(t0)), diagnose.PodDeleted},
 		"Stayed":     {"it was resumed before anybody took its pods", hasCondition(trainer.TrainJobSuspended, metav1.ConditionFalse, t0.Add(-30*time.Minute)), podOf(mpi.NodeJob, 0, before, deletedAt(t0)), diagnose.PodDeleted},
 		"Never":      {"", trainJobAged(time.Hour), podOf(mpi.NodeJob, 0, made(t0.Add(-time.Hour)), deletedAt(t0)), diagnose.PodDeleted},
@@ -416,6 +418,14 @@ func TestPodsOfTheTimeBeforeASuspension(t *testing.T) {
 				t.Errorf("%s: want `%s`, lost `%s` because of %+v", tc.reason, tc.want, lost, cause)
 			}
 		})
+	}
+}
+
+// deletedAfterStop is a pod that kubelet has deleted without grace, because it has stopped within its grace of 30 s.
+func deletedAfterStop(at time.Time) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](30)
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = ptr.To(metav1.NewTime(at)), ptr.To[int64](0)
 	}
 }
 

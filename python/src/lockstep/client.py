@@ -388,7 +388,10 @@ class MPIClient(TrainerClient):
         return sorted((r for r in found.values() if r.mpi), key=lambda r: r.name)
 
     def _allowed(self) -> set[str] | None:
-        """The names of the cluster's runtimes that the tenant of the namespace may use, None where nothing says (pkg/jobs/fetch/available_runtimes.go)."""
+        """The names of the cluster's runtimes that the tenant of the namespace may use, None where nothing says.
+
+        See pkg/jobs/fetch/available_runtimes.go.
+        """
         try:
             annotations = self._api.get(self._paths.namespace)["metadata"].get("annotations") or {}
         except (Forbidden, NotFound):

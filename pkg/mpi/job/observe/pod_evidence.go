@@ -57,6 +57,16 @@ func DeletionAsked(pod *corev1.Pod) time.Time {
 	return asked
 }
 
+// earliestDeletion returns from when on somebody may have asked for the deletion of a pod. Kubelet deletes a pod that has stopped once more,
+// without grace, and where Job's finalizer is still there the API server then writes down the time of that.
+func earliestDeletion(pod *corev1.Pod) time.Time {
+	asked := DeletionAsked(pod)
+	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil && pod.DeletionGracePeriodSeconds != nil && *pod.DeletionGracePeriodSeconds == 0 {
+		return asked.Add(-time.Duration(*grace) * time.Second)
+	}
+	return asked
+}
+
 // gpuRequest returns how many accelerators a pod asks for: the extended resource whose name says so (nvidia.com/gpu,
 // amd.com/gpu, gpu.intel.com/i915, MIG profiles).
 func gpuRequest(spec corev1.PodSpec) (count int64, name string) {

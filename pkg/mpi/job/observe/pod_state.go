@@ -155,7 +155,7 @@ func wasTakenBeforeResume(pod *corev1.Pod, resumed time.Time) bool {
 		return false
 	}
 	asked := DeletionAsked(pod)
-	return !asked.After(resumed.Add(resumeTold)) || pod.CreationTimestamp.Time.Before(resumed.Add(-resumeTold)) && asked.Before(resumed.Add(ClocksApart))
+	return !earliestDeletion(pod).After(resumed.Add(resumeTold)) || pod.CreationTimestamp.Time.Before(resumed.Add(-resumeTold)) && asked.Before(resumed.Add(ClocksApart))
 }
 
 // ContainersFailingToPull are the containers of a pod whose images cannot be pulled.

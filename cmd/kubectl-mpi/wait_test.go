@@ -10,6 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
@@ -140,5 +141,29 @@ func TestSuspendAndDelete(t *testing.T) {
 		if got.code != step.code || !strings.Contains(got.out+got.errOut, step.want) {
 			t.Errorf("%v ended with %d, want %d and `%s`: %s%s", step.args, got.code, step.code, step.want, got.out, got.errOut)
 		}
+	}
+}
+
+// A client that has asked much of late holds requests back, and refuses one that it would hold back beyond a deadline.
+func TestWaitEndsInItsOwnWords(t *testing.T) {
+	limiter := flowcontrol.NewTokenBucketRateLimiter(0.001, 5)
+	c := clientOf(t, []client.Object{jobOf("a")}, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if err := limiter.Wait(ctx); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
+			for {
+				if err := limiter.Wait(ctx); err != nil { // until nothing is left
+					return nil, err
+				}
+			}
+		},
+	})
+	got := runFor(t, t.Context(), c, "wait", "a", "--timeout", "100ms")
+	if got.code != exitTimeout || !strings.Contains(got.errOut, "after 100ms a is") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -82,7 +82,7 @@ func cacheOptions(mode Mode) (cache.Options, error) {
 	return options, nil
 }
 
-// stripPod keeps identity, placement and what holds it back, what restarts, the devices that containers ask for, and status.
+// stripPod keeps identity, placement and what holds it back, what restarts, its grace, the devices that containers ask for, and status.
 func stripPod(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -92,7 +92,7 @@ func stripPod(object any) (any, error) {
 	pod.Annotations = nil
 	pod.Spec = corev1.PodSpec{
 		NodeName: pod.Spec.NodeName, SchedulingGates: pod.Spec.SchedulingGates, RestartPolicy: pod.Spec.RestartPolicy,
-		Containers: deviceRequestsOnly(pod.Spec.Containers),
+		TerminationGracePeriodSeconds: pod.Spec.TerminationGracePeriodSeconds, Containers: deviceRequestsOnly(pod.Spec.Containers),
 	}
 	return pod, nil
 }

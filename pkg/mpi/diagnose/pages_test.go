@@ -154,7 +154,7 @@ func write(t *testing.T, want map[string]string) {
 	}
 }
 
-const generated = "<!-- Generated from pkg/mpi/diagnose/entries.go by `go test ./pkg/mpi/diagnose -run TestPages -update`. -->\n"
+const generated = "<!-- Generated from pkg/mpi/diagnose/reason_docs.go by `go test ./pkg/mpi/diagnose -run TestPages -update`. -->\n"
 
 var whose = map[ReasonClass]string{
 	ByInfrastructure: "The platform failed the job. The same job may succeed when it is started again, and is started again as long as its restart budget lasts.",

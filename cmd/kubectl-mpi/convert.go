@@ -131,7 +131,7 @@ func (f *convertFlags) conversionError(in convert.Input, results []*convert.Resu
 		return cli.Failure(fmt.Errorf("%s cannot be converted", countedWord(len(in.Problems), "document")))
 	}
 	if len(results) == 0 && !f.fromCluster {
-		return cli.Failure(fmt.Errorf("there is no MPIJob in %s", strings.Join(f.files, ", ")))
+		return cli.Failure(fmt.Errorf("there is not an MPIJob in %s", strings.Join(f.files, ", ")))
 	}
 	hands := 0
 	for _, r := range results {

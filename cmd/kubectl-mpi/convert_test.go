@@ -79,7 +79,7 @@ func TestConvert(t *testing.T) {
 		"CheckFine":    {"nobody has to look", "", []string{"-f", "jobs", "--catalog", ".", "--check"}, 0, "", ""},
 		"Version":      {"another Open MPI is another runtime", "", []string{"-f", "jobs", "--catalog", ".", "--mpi-version", "5.0.7"}, 0, "runtime openmpi5", ""},
 		"Broken":       {"what cannot be read is an error", "", []string{"-f", "broken", "-f", "jobs"}, 1, "broken/job.yaml:1:1: error: `spec.mpiReplicaSpecs.Launcher` is missing", "1 document cannot be converted"},
-		"Others":       {"nothing to convert", "", []string{"-f", "others"}, 1, "Service s is no MPIJob: left as it is", "there is no MPIJob in others"},
+		"Others":       {"nothing to convert", "", []string{"-f", "others"}, 1, "Service s is not an MPIJob: left as it is", "there is not an MPIJob in others"},
 		"NoFile":       {"a name that is wrong", "", []string{"-f", "nowhere"}, 1, "", "read nowhere"},
 		"NoCatalog":    {"a folder that is no repository", "", []string{"-f", "jobs", "--catalog", "jobs"}, 1, "", "there is no runtime below jobs"},
 		"Nothing":      {"files or the cluster", "", nil, 2, "", "say what to convert"},

@@ -119,7 +119,7 @@ func (c *controllerConfig) validate() error {
 	case !slices.Contains(reconciler.Modes(), c.options.Mode):
 		return fmt.Errorf("--mode `%s` is not known: allowed are %v", c.options.Mode, reconciler.Modes())
 	case firstInvalidNamespace(c.options.TrainerNamespaces) != "":
-		return fmt.Errorf("--trainer-namespaces has `%s`, which is no name of a namespace", firstInvalidNamespace(c.options.TrainerNamespaces))
+		return fmt.Errorf("--trainer-namespaces has `%s`, which is not the name of a namespace", firstInvalidNamespace(c.options.TrainerNamespaces))
 	case c.options.Concurrency < 1:
 		return fmt.Errorf("--concurrency is %d, at least 1 is needed", c.options.Concurrency)
 	}

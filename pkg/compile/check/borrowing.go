@@ -37,7 +37,7 @@ func checkShareBorrows(c *plan.Cluster, t *plan.Tenant, share *plan.Share, other
 		list.Warnf(diag.SettingInVain, share.Borrow.At, "`borrow: %d` borrows nothing: nobody else in the cohort `%s` lends machines of `%s`", *share.Borrow.V, t.Queue.Cohort.V, share.Profile.Name).
 			Also(t.Queue.Cohort.At, "the cohort").Helpf("name the cohort of those who lend, or " + leaveOut)
 	case *share.Borrow.V > machines.Nodes.V:
-		list.Warnf(diag.SettingInVain, share.Borrow.At, "`borrow: %d` is no bound: the cluster `%s` has %d machines of `%s`", *share.Borrow.V, c.Name.V, machines.Nodes.V, share.Profile.Name).
+		list.Warnf(diag.SettingInVain, share.Borrow.At, "`borrow: %d` is not a bound: the cluster `%s` has %d machines of `%s`", *share.Borrow.V, c.Name.V, machines.Nodes.V, share.Profile.Name).
 			Also(machines.Nodes.At, "the machines").Helpf("set it to %d or less, or "+leaveOut, max(machines.Nodes.V-share.Nodes.V, 0))
 	}
 }

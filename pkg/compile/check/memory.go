@@ -17,7 +17,7 @@ func hugePagesAreWhole(c *plan.Cluster, list *diag.List) {
 		}
 		page := resource.MustParse(h.Size.V)
 		if h.Amount.V.Value()%page.Value() != 0 {
-			list.Errorf(diag.HugePagesNotWhole, h.Amount.At, "%s is no whole number of pages of %s", h.Amount.V.String(), h.Size.V).
+			list.Errorf(diag.HugePagesNotWhole, h.Amount.At, "%s is not a whole number of pages of %s", h.Amount.V.String(), h.Size.V).
 				Helpf("write a multiple of %s", h.Size.V)
 		}
 	}

@@ -106,7 +106,7 @@ func adaptersAreThere(r *plan.Runtime, v *plan.Variable, list *diag.List) {
 		if there || !isAdapter.MatchString(name) {
 			continue
 		}
-		report := list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is no adapter of the profile `%s`", name, r.Profile.Name).Also(firstSpan(has), "the adapters")
+		report := list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is not an adapter of the profile `%s`", name, r.Profile.Name).Also(firstSpan(has), "the adapters")
 		report.Helpf("write one of %s, or add it to `hcas`", adapterNames(has))
 	}
 }

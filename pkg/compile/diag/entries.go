@@ -765,7 +765,7 @@ var entries = []Entry{
 		Do:  "Correct the chart, or the `values` of the component. `helm template` shows the same error.",
 	},
 	{
-		Code: ChartOutput, Severity: Error, Title: "a chart renders something that is no Kubernetes object",
+		Code: ChartOutput, Severity: Error, Title: "a chart renders something that is not a Kubernetes object",
 		Why: "Every document must be a mapping with apiVersion, kind and metadata.name; the GitOps engine would stop at any other.",
 		Do:  "Correct the template. Empty documents are fine.",
 	},

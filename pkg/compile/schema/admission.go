@@ -84,7 +84,7 @@ func (c *check) expression(n *object.Node, field string) {
 		return
 	}
 	if !expressions.accepts(expression.Text) {
-		c.refuse(expression, "", "is no CEL expression: %s", strings.Join(strings.Fields(syntaxError(expression.Text).Error()), " "))
+		c.refuse(expression, "", "is not a CEL expression: %s", strings.Join(strings.Fields(syntaxError(expression.Text).Error()), " "))
 	}
 }
 

@@ -68,7 +68,7 @@ func NewReport(in Input, results []*Result) *Report {
 		r.Jobs = append(r.Jobs, jobReport(result))
 	}
 	for _, other := range in.Others {
-		r.Others = append(r.Others, ReportPlace{File: other.At.Path(), Line: other.At.Line, Message: strings.TrimSpace(other.Kind+" "+other.Name) + " is no MPIJob: left as it is"})
+		r.Others = append(r.Others, ReportPlace{File: other.At.Path(), Line: other.At.Line, Message: strings.TrimSpace(other.Kind+" "+other.Name) + " is not an MPIJob: left as it is"})
 	}
 	for _, problem := range in.Problems {
 		r.Problems = append(r.Problems, ReportPlace{File: problem.At.Path(), Line: problem.At.Line, Message: problem.Message})
@@ -123,7 +123,7 @@ func WriteText(w io.Writer, in Input, results []*Result) error {
 		writeJob(text, r)
 	}
 	for _, other := range in.Others {
-		text.printf("%s:%d: %s is no MPIJob: left as it is\n", other.At.Path(), other.At.Line, strings.TrimSpace(other.Kind+" "+other.Name))
+		text.printf("%s:%d: %s is not an MPIJob: left as it is\n", other.At.Path(), other.At.Line, strings.TrimSpace(other.Kind+" "+other.Name))
 	}
 	for _, problem := range in.Problems {
 		text.printf("%s: error: %s\n", problem.At, problem.Message)

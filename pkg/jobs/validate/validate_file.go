@@ -92,7 +92,7 @@ func File(name string, data []byte) Result {
 var lineOf = regexp.MustCompile(`line (\d+)`)
 
 func syntaxError(name string, err error) Finding {
-	f := Finding{File: name, Line: 1, Column: 1, Message: "this is no YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	f := Finding{File: name, Line: 1, Column: 1, Message: "this is not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
 	if found := lineOf.FindStringSubmatch(err.Error()); found != nil {
 		f.Line, _ = strconv.Atoi(found[1])
 		f.Message = strings.Replace(f.Message, found[0]+": ", "", 1)

@@ -197,7 +197,7 @@ var reasonDocs = []ReasonDoc{
 		"kubelet's status of the container; there is no verdict.",
 		"read the log of the launcher; if it was the memory of the machine, ask for more memory"},
 	{LauncherFailed, ByApplication, "the container of the launcher ended without a verdict of the agent",
-		"kubelet's status of the container; the termination message is no verdict.",
+		"kubelet's status of the container; the termination message is not a verdict.",
 		"read the log of the launcher; check that its command runs through the agent of the runtime"},
 	{JobSetFailed, ByApplication, "the JobSet failed and no pod shows why",
 		"The condition Failed of the JobSet; the pods were gone when the controller looked.",

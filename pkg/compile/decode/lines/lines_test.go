@@ -33,7 +33,7 @@ func TestCause(t *testing.T) {
 		"equals":                 {"a: 1\nb=2\n", "2:1+3 the line has `=` where a colon is expected"},
 		"full-width colon":       {"a: 1\nb：2\n", "2:1+3 the colon is the character U+FF1A, which YAML does not know as one"},
 		"no space after dash":    {"a:\n  - x\n  -y\n", "3:3+2 there is no space between the dash and the item"},
-		"no dash":                {"a:\n  - x\n  y\n  - z\n", "3:3+1 the line is no item of the list above: it has no dash"},
+		"no dash":                {"a:\n  - x\n  y\n  - z\n", "3:3+1 the line is not an item of the list above: it has no dash"},
 		"key without dash":       {"a:\n  - x: 1\n  x: 2\n", "3:3+1 `x` is in the column of a list, whose items begin with `- `"},
 		"list behind its key":    {"a: - x\n   - y\n", "1:4+1 a list cannot begin behind its key"},
 		"list below a value":     {"a: 1\n- x\n", "2:1+1 a list begins here, and `a` in line 1 has a value already"},

@@ -280,7 +280,7 @@ func (s *scanner) reportMissingColon(at int) {
 	case strings.Contains(text, "："):
 		s.report(at, from, to, "write `:` and a space", "the colon is the character U+FF1A, which YAML does not know as one")
 	case s.innermostLevel().list && s.innermostLevel().indent >= from && colon < 0:
-		s.report(at, from, to, "write `- "+text+"`", "the line is no item of the list above: it has no dash")
+		s.report(at, from, to, "write `- "+text+"`", "the line is not an item of the list above: it has no dash")
 	case colon > 0:
 		s.report(at, from, to, fmt.Sprintf("write `%s: %s`", text[:colon], text[colon+1:]), "there is no space behind the colon")
 	case strings.Contains(name, "="):

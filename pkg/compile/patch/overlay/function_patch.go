@@ -57,7 +57,7 @@ func (f *functionPatch) callWithEach(objects []object.Object, list *diag.List) (
 		o := &objects[i]
 		argument, err := json.Marshal(o.Root.Value())
 		if err != nil {
-			panic("an object is no JSON: " + err.Error()) // it is by construction
+			panic("an object is not JSON: " + err.Error()) // it is by construction
 		}
 		f.last = f.calls.Call(f.file, string(argument))
 		if f.last.Err != nil {

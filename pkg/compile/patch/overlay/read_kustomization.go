@@ -67,7 +67,7 @@ var refused = map[string]string{
 	"imageTags":             "kustomize has replaced it: use `images`",
 	"vars":                  "kustomize has replaced it: use `replacements`",
 	"configMapGenerator":    "it makes names that nobody else can refer to: write the ConfigMap into a file and name it in `resources`",
-	"secretGenerator":       "git is no place for secrets",
+	"secretGenerator":       "git is not a place for secrets",
 	"helmCharts":            "name charts in `components` of the cluster's spec",
 	"helmGlobals":           "name charts in `components` of the cluster's spec",
 }

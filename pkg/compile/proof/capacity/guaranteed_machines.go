@@ -112,7 +112,7 @@ func (p *proof) checkScale(q *queue, f *flavorQuota, unit amounts, field string,
 		case !written:
 			continue
 		case one == 0 && value != 0, one > 0 && value%one != 0:
-			p.reportOutOfScale(q, f, h, field, fromSpan(from), "is no whole number of machines")
+			p.reportOutOfScale(q, f, h, field, fromSpan(from), "is not a whole number of machines")
 			return
 		case one == 0:
 			continue

@@ -55,7 +55,7 @@ func Cases() ([]Case, error) {
 	}
 	for _, e := range parsed.Cases {
 		if parsed.Objects[e.Of] == nil {
-			return nil, fmt.Errorf("the case `%s` is of `%s`, which is no object", e.Name, e.Of)
+			return nil, fmt.Errorf("the case `%s` is of `%s`, which is not an object", e.Name, e.Of)
 		}
 		object := runtime.DeepCopyJSON(parsed.Objects[e.Of])
 		if _, err := e.apply(object, e.At); err != nil {
@@ -90,7 +90,7 @@ func (e objectEdit) apply(value any, path []any) (any, error) {
 	case []any:
 		i, err := strconv.Atoi(fmt.Sprint(path[0]))
 		if err != nil || i > len(value) {
-			return nil, fmt.Errorf("%v is no index of a list of %d", path[0], len(value))
+			return nil, fmt.Errorf("%v is not an index of a list of %d", path[0], len(value))
 		}
 		if i == len(value) {
 			value = append(value, nil)

@@ -70,14 +70,20 @@ func document(t *testing.T, spec string) Document {
 	return result.Jobs[0]
 }
 
-func TestAgainst(t *testing.T) {
+// builtRuntime is a compiled runtime of at most four nodes.
+func builtRuntime(t *testing.T) mpijob.Runtime {
+	t.Helper()
 	r := template.Runtime{Name: "r", Implementation: "MPICH", Version: "4.2", Annotations: map[string]string{"lockstep.dev/max-nodes": "4"}}
 	r.World.Nodes, r.World.SlotsPerNode = 2, 2
 	built, err := r.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime := mpijob.Runtime{Labels: built.Labels, Annotations: built.Annotations, Spec: built.Spec}
+	return mpijob.Runtime{Labels: built.Labels, Annotations: built.Annotations, Spec: built.Spec}
+}
+
+func TestAgainst(t *testing.T) {
+	runtime := builtRuntime(t)
 	d := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: 9\n")
 	if got := d.CheckAgainst(runtime); len(got) != 1 || got[0].Line != 7 || got[0].Column != 15 || !strings.Contains(got[0].Message, "at most 4") {
 		t.Errorf("%v", got)
@@ -94,6 +100,24 @@ func TestAgainst(t *testing.T) {
 	}
 	if got := d.CheckAgainst(mpijob.Runtime{}); got != nil {
 		t.Errorf("a runtime of others was judged: %v", got)
+	}
+}
+
+func TestCanStart(t *testing.T) {
+	runtime := builtRuntime(t)
+	runs := document(t, "spec: {runtimeRef: {name: r}, trainer: {numNodes: 9, command: [mpirun, x]}}\n").Job
+	if err := CanStart(runs, runtime); err != nil {
+		t.Errorf("how many nodes it may have is the controller's to say: %v", err)
+	}
+	if err := CanStart(document(t, "spec: {runtimeRef: {name: r}}\n").Job, runtime); err == nil || !strings.Contains(err.Error(), "no command") {
+		t.Error(err)
+	}
+	runs.Name = strings.Repeat("a", mpijob.MaxNameLength+1)
+	if err := CanStart(runs, runtime); err == nil || !strings.Contains(err.Error(), "name") {
+		t.Error(err)
+	}
+	if err := CanStart(runs, mpijob.Runtime{}); err != nil {
+		t.Errorf("a runtime of others was judged: %v", err)
 	}
 }
 

@@ -193,8 +193,9 @@ var (
 	pageStates   = regexp.MustCompile(`Succeeded \(exit code 0\)|Running, not ready|Running`) // kubelet may tell of an end after the job has
 	pageLeft     = regexp.MustCompile(`\d pods? with (?:its|their) logs?`)
 	pageSpaces   = regexp.MustCompile(`[ \t]+`)
-	// On a slow machine a launcher is up before anybody has sent it addresses; two jobs may take the same number of seconds, and then do not differ.
-	pageSometimes = regexp.MustCompile(`(?m)^(?:\| )?(?:mpi-agent: nobody sent the addresses|took\b).*\n`)
+	// On a slow machine a launcher is up before anybody has sent it addresses, and PRRTE loses a race with its child (docs/limits.md); two jobs may
+	// take the same number of seconds, and then do not differ.
+	pageSometimes = regexp.MustCompile(`(?m)^(?:\| )?(?:mpi-agent: nobody sent the addresses|\[\S+\] plm:ssh: Warning: setpgid|took\b).*\n`)
 	pageRanks     = regexp.MustCompile(`(?:(?:\S+ )?(?:rank|library)=.*\n)+`)
 )
 

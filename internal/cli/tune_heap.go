@@ -15,6 +15,9 @@ const (
 	smallHeap = 20 << 20
 	// startHeap is where Go starts with 100 percent.
 	startHeap = 4 << 20
+	// mostGrowth bounds the pace of a small heap in percent: it holds on for a while after the heap has grown large, until the collector has swept
+	// what tells of it.
+	mostGrowth = 250
 )
 
 // TuneHeap sets the pace of the collector, unless the user has an opinion: by how many percent a large heap grows before it is collected.
@@ -40,5 +43,5 @@ func growthPercent(live uint64, percent int) int {
 	if live = max(live, startHeap); live >= smallHeap {
 		return percent
 	}
-	return max(percent, int(100*(smallHeap-live)/live))
+	return max(percent, min(mostGrowth, int(100*(smallHeap-live)/live)))
 }

@@ -154,7 +154,7 @@ func TestWaitEndsInItsOwnWords(t *testing.T) {
 			}
 			return c.Get(ctx, key, object, options...)
 		},
-		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
+		Watch: func(ctx context.Context, _ client.WithWatch, _ client.ObjectList, _ ...client.ListOption) (watch.Interface, error) {
 			for {
 				if err := limiter.Wait(ctx); err != nil { // until nothing is left
 					return nil, err

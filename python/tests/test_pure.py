@@ -307,6 +307,9 @@ def test_pods_of_a_life_before_do_not_count() -> None:
     assert stock(a_pod("launcher", runs), old, conditions=(resumed,)).pods[-1].role == "launcher"
     leaving = a_pod("node", runs, deletionTimestamp="2026-03-01T13:00:00Z")
     assert stock(a_pod("launcher", runs), leaving, conditions=(resumed,)).pods[-1].terminating
+    stopped = a_pod("node", runs, creationTimestamp="2026-03-01T12:05:00Z", deletionTimestamp="2026-03-01T12:05:06Z", deletionGracePeriodSeconds=0)
+    stopped["spec"]["terminationGracePeriodSeconds"] = 30
+    assert stock(a_pod("launcher", runs), stopped, conditions=(resumed,)).pods[-1].role == "launcher"
 
 
 @pytest.mark.parametrize(("reason", "phase"), [("ImagePullFailed", "Pulling"), ("Unschedulable", "Scheduling")])

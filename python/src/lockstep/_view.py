@@ -363,5 +363,9 @@ def _stopped_before(pod: Object, resumed: datetime) -> bool:
     made = parsed(pod["metadata"].get("creationTimestamp"))
     if deletion is None or made is None or made > resumed:
         return False
-    asked = deletion - timedelta(seconds=pod["metadata"].get("deletionGracePeriodSeconds") or 0)
-    return asked <= resumed + _RESUME_TOLD or (made < resumed - _RESUME_TOLD and asked < resumed + _CLOCKS_APART)
+    grace = pod["metadata"].get("deletionGracePeriodSeconds")
+    asked = earliest = deletion - timedelta(seconds=grace or 0)
+    if grace == 0:
+        # Kubelet deletes a pod that has stopped once more, without grace, and the API server may then have written down the time of that.
+        earliest -= timedelta(seconds=pod["spec"].get("terminationGracePeriodSeconds") or 0)
+    return earliest <= resumed + _RESUME_TOLD or (made < resumed - _RESUME_TOLD and asked < resumed + _CLOCKS_APART)

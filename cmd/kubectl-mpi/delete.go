@@ -112,7 +112,7 @@ func describeWhatGoes(j view.Job) string {
 
 // waitUntilGone waits until a job is gone. Another one of its name may be there then.
 func (d *deleteCommand) waitUntilGone(ctx context.Context, c client.WithWatch, j view.Job) error {
-	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	limited, cancel := cancelAfter(ctx, d.timeout)
 	defer cancel()
 	err := fetch.FollowTrainJobs(limited, c, func(ctx context.Context) (bool, error) {
 		found := &metav1.PartialObjectMetadata{}

@@ -399,7 +399,7 @@ func (k *kube) followOrWait(ctx context.Context, jobs []*trainer.TrainJob, f lau
 	limited := ctx
 	if f.timeout > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, f.timeout)
+		limited, cancel = cancelAfter(ctx, f.timeout)
 		defer cancel()
 	}
 	for _, job := range jobs {

@@ -95,12 +95,11 @@ func (w *waitCommand) waitForJob(ctx context.Context, key client.ObjectKey) (vie
 	if err != nil {
 		return view.Job{}, err
 	}
-	// No deadline: the client refuses a request that its rate would delay beyond one, before that has passed and in words of its own.
-	limited, cancel := context.WithCancel(ctx)
-	defer cancel()
+	limited, cancel := ctx, context.CancelFunc(func() {})
 	if w.timeout > 0 {
-		defer time.AfterFunc(w.timeout, cancel).Stop()
+		limited, cancel = cancelAfter(ctx, w.timeout)
 	}
+	defer cancel()
 	line := cli.NewProgress(w.streams.ErrOut)
 	defer line.ClearLine()
 	var j view.Job
@@ -118,6 +117,17 @@ func (w *waitCommand) waitForJob(ctx context.Context, key client.ObjectKey) (vie
 	}, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})
 	line.ClearLine()
 	return j, w.waitError(ctx, limited, key, j, err)
+}
+
+// cancelAfter returns a context that ends after a time. It has no deadline: the client refuses a request that its rate would delay beyond one, before
+// that has passed and in words of its own.
+func cancelAfter(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	limited, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(limit, cancel)
+	return limited, func() {
+		timer.Stop()
+		cancel()
+	}
 }
 
 // isReached reports whether there is nothing more to wait for.

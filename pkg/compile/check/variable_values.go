@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
@@ -18,14 +19,14 @@ var knownValues = []knownValue{
 		NCCL_IB_TIMEOUT NCCL_IB_RETRY_CNT NCCL_IB_CUDA_SUPPORT NCCL_IB_QPS_PER_CONNECTION NCCL_IB_PCI_RELAXED_ORDERING NCCL_IB_ADAPTIVE_ROUTING NCCL_IB_MERGE_NICS
 		NCCL_NET_GDR_READ NCCL_BUFFSIZE NCCL_NTHREADS NCCL_MAX_NCHANNELS NCCL_MIN_NCHANNELS NCCL_CROSS_NIC NCCL_SOCKET_NTHREADS NCCL_NSOCKS_PERTHREAD
 		NCCL_COLLNET_ENABLE NCCL_NVLS_ENABLE NCCL_CUMEM_ENABLE TF_CPP_MIN_LOG_LEVEL CUDA_DEVICE_MAX_CONNECTIONS CUDA_LAUNCH_BLOCKING`),
-		regexp.MustCompile(`^-?(0[xX][0-9a-fA-F]+|[0-9]+)$`), "a whole number, such as 1"},
+		`^-?(0[xX][0-9a-fA-F]+|[0-9]+)$`, "a whole number, such as 1"},
 	{[]string{"NCCL_DEBUG"}, oneOf("VERSION WARN INFO TRACE ABORT"), "one of VERSION, WARN, INFO, TRACE"},
 	{[]string{"NCCL_SOCKET_FAMILY"}, oneOf("AF_INET AF_INET6"), "AF_INET or AF_INET6"},
 	{[]string{"NCCL_P2P_LEVEL", "NCCL_NET_GDR_LEVEL"}, oneOf("LOC NVL PIX PXB PXN P2C PHB SYS 0 1 2 3 4 5 6 7 8 9"), "one of LOC, NVL, PIX, PXB, PHB, SYS, or a number"},
 	{[]string{"TORCH_DISTRIBUTED_DEBUG"}, oneOf("OFF INFO DETAIL"), "one of OFF, INFO, DETAIL"},
 	// https://www.openmp.org/spec-html/5.2/openmpch21.html
-	{[]string{"OMP_NUM_THREADS"}, regexp.MustCompile(`^\s*[1-9][0-9]*(\s*,\s*[1-9][0-9]*)*\s*$`), "a number above 0, or several with commas"},
-	{[]string{"MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}, regexp.MustCompile(`^[0-9]+$`), "a whole number"},
+	{[]string{"OMP_NUM_THREADS"}, `^\s*[1-9][0-9]*(\s*,\s*[1-9][0-9]*)*\s*$`, "a number above 0, or several with commas"},
+	{[]string{"MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"}, `^[0-9]+$`, "a whole number"},
 	{[]string{"OMP_PROC_BIND"}, listOf("true false master primary close spread", ","), "true, false, or a list of primary, close and spread"},
 	// https://docs.open-mpi.org/en/v5.0.x/mca.html: a component that there is not ends the job before it begins. A ^ leaves out those of a list.
 	{[]string{"OMPI_MCA_pml"}, componentsOf("ob1 ucx cm monitoring v yalla bfo crcpw"), "components such as ucx, ob1 or cm, with commas"},
@@ -37,40 +38,45 @@ var knownValues = []knownValue{
 	{[]string{"UCX_LOG_LEVEL"}, oneOf("fatal error warn diag info debug trace req data async func poll"), "one of fatal, error, warn, diag, info, debug, trace"},
 }
 
-// knownValue is what variables of some names may say.
+// knownValue is what variables of some names may say: a regular expression, and the same in words.
 type knownValue struct {
-	names   []string
-	form    *regexp.Regexp
+	names         []string
+	form, allowed string
+}
+
+// valueForm is what one variable may say.
+type valueForm struct {
+	*regexp.Regexp
 	allowed string
 }
 
-// valueOf has the row of each variable.
-var valueOf = func() map[string]*knownValue {
-	rows := map[string]*knownValue{}
-	for i := range knownValues {
-		for _, name := range knownValues[i].names {
-			rows[name] = &knownValues[i]
+// valueForms has the form of each variable. Only a build that has variables pays for it, not every start.
+var valueForms = sync.OnceValue(func() map[string]valueForm {
+	forms := map[string]valueForm{}
+	for _, row := range knownValues {
+		form := valueForm{regexp.MustCompile(row.form), row.allowed}
+		for _, name := range row.names {
+			forms[name] = form
 		}
 	}
-	return rows
-}()
+	return forms
+})
+
+func alternatives(words string) string { return "(" + strings.Join(strings.Fields(words), "|") + ")" }
 
 // oneOf is any of some words, in letters of any size.
-func oneOf(words string) *regexp.Regexp { return listOf(words, "") }
+func oneOf(words string) string { return "(?i)^" + alternatives(words) + "$" }
 
-// listOf is some of some words with a separator between them.
-func listOf(words, separator string) *regexp.Regexp {
-	one := "(" + strings.Join(strings.Fields(words), "|") + ")"
-	if separator == "" {
-		return regexp.MustCompile("(?i)^" + one + "$")
-	}
-	return regexp.MustCompile("(?i)^" + one + "(" + separator + one + ")*$")
+// listOf is some of some words with a separator between them, in letters of any size.
+func listOf(words, separator string) string {
+	one := alternatives(words)
+	return "(?i)^" + one + "(" + separator + one + ")*$"
 }
 
 // componentsOf is some components of Open MPI, or all but some.
-func componentsOf(names string) *regexp.Regexp {
-	one := "(" + strings.Join(strings.Fields(names), "|") + ")"
-	return regexp.MustCompile(`^\^?` + one + "(," + one + ")*$")
+func componentsOf(names string) string {
+	one := alternatives(names)
+	return `^\^?` + one + "(," + one + ")*$"
 }
 
 // variablesSayWhatIsKnown warns of values that those who read a variable do not know, and of adapters that the machines do not have.
@@ -80,8 +86,8 @@ func variablesSayWhatIsKnown(c *plan.Cluster, list *diag.List) {
 			if v.Value.V == "" || strings.Contains(v.Value.V, "$") {
 				continue // variablesAreFilledIn judges these
 			}
-			if known := valueOf[v.Name.V]; known != nil && !known.form.MatchString(v.Value.V) {
-				list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is nothing that `%s` may say", v.Value.V, v.Name.V).Helpf("write %s", known.allowed)
+			if form, known := valueForms()[v.Name.V]; known && !form.MatchString(v.Value.V) {
+				list.Warnf(diag.ValueNotKnown, v.Value.At, "`%s` is nothing that `%s` may say", v.Value.V, v.Name.V).Helpf("write %s", form.allowed)
 			}
 			adaptersAreThere(r, &v, list)
 		}

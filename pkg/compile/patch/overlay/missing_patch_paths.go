@@ -8,18 +8,23 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// rejectMissingPaths reports an operation of a JSON patch that replaces or removes what an object does not have, or adds to it. RFC 6902 (section 4) makes that an
-// error; kustomize's library adds the value instead when only the last key is missing. What an earlier operation adds counts as there.
+// rejectMissingPaths returns false, with an error in the list, where an operation of a JSON patch replaces or removes what an object does not have, or
+// adds to it. RFC 6902 (section 4) makes that an error; kustomize's library adds the value instead when only the last key is missing. What an earlier
+// operation adds counts as there.
 func (s *step) rejectMissingPaths(o *object.Object, list *diag.List) bool {
 	var added []string
 	for i := range s.patch.Children {
 		operation := &s.patch.Children[i]
 		name, path := operation.Scalar("op"), operation.Get("path")
-		switch {
-		case s.patch.Kind != object.ListNode || path == nil:
+		if s.patch.Kind != object.ListNode || path == nil {
 			return true
-		case name == "add" && !isAddedBefore(path.Text, added) && missingAbove(&o.Root, path.Text) != "":
-			missing := missingAbove(&o.Root, path.Text)
+		}
+		var missing string
+		if name == "add" && !isAddedBefore(path.Text, added) {
+			missing = missingAbove(&o.Root, path.Text)
+		}
+		switch {
+		case missing != "":
 			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s` to which something could be added", s.what, o.ID, missing).
 				Helpf("add `%s` itself, with all that shall be in it", missing)
 			return false

@@ -40,18 +40,15 @@ var programKeys = []string{"command", "args", "lifecycle", "livenessProbe", "rea
 // programEffect is what runs otherwise.
 func (c *Cluster) programEffect(part []*match.Change) Effect {
 	severity, consequence := Notice, NewJobsOnly
-	what, rest := "new jobs run another program:", "new jobs with another program"
+	words := programWords(part)
+	title, rest := "new jobs run another program: "+words, "new jobs with another program"
 	verb, o := "start", part[0].After
 	if !isRuntime(part[0]) {
 		consequence, verb = RestartsPlatform, "replace"
-		what, rest = "pods of "+o.ID.Name+" are replaced,", "pods of "+o.ID.Name+", "+with(programWords(part))
+		title, rest = "pods of "+o.ID.Name+" are replaced, "+with(words), "pods of "+o.ID.Name+", "+with(words)
 		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return changesArguments(change) && !isQuietChange(change) }); told && (c.powerfulAccount(o) != "" || isController(o)) {
 			severity = Warning
 		}
-	}
-	title := what + " " + programWords(part)
-	if consequence == RestartsPlatform {
-		title = what + " " + with(programWords(part))
 	}
 	if isRuntime(part[0]) && slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity, title = Warning, title+", instead of what the compiler has"

@@ -24,17 +24,17 @@ func quotaCoversSmallestJob(c *plan.Cluster, list *diag.List) {
 				smallest[r] = wanted
 			}
 			pods := *resource.NewQuantity(t.Quota.Pods.V, resource.DecimalSI)
-			short = quotaCovers(short, shortage{"pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, 0})
+			short = addShortage(short, shortage{"pods", pods, t.Quota.Pods.At, wanted[corev1.ResourcePods], r, 0})
 			if t.Queue != nil {
 				// Kueue counts the rest: the proof of capacity asks the queue.
 				continue
 			}
-			short = quotaCovers(short, shortage{"cpu", t.Quota.CPU.V, t.Quota.CPU.At, wanted[corev1.ResourceCPU], r, 0})
-			short = quotaCovers(short, shortage{"memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, 0})
+			short = addShortage(short, shortage{"cpu", t.Quota.CPU.V, t.Quota.CPU.At, wanted[corev1.ResourceCPU], r, 0})
+			short = addShortage(short, shortage{"memory", t.Quota.Memory.V, t.Quota.Memory.At, wanted[corev1.ResourceMemory], r, 0})
 			// An accelerator that the quota leaves out is there with 0: the quota that is compiled says so too.
 			if name := r.Profile.Accelerator.V; name != "" {
 				granted := t.Quota.Accelerator(name)
-				short = quotaCovers(short, shortage{name, granted.V, granted.At, wanted[corev1.ResourceName(name)], r, 0})
+				short = addShortage(short, shortage{name, granted.V, granted.At, wanted[corev1.ResourceName(name)], r, 0})
 			}
 		}
 		for i := range short {
@@ -54,8 +54,8 @@ type shortage struct {
 	others int
 }
 
-// quotaCovers adds what is too little to what was found before: of one part of the quota only the runtime that takes the most.
-func quotaCovers(found []shortage, s shortage) []shortage {
+// addShortage adds what is too little to what was found before: of one part of the quota only the runtime that takes the most.
+func addShortage(found []shortage, s shortage) []shortage {
 	if s.wanted.Cmp(s.granted) <= 0 {
 		return found
 	}

@@ -59,19 +59,19 @@ func receiversAreTold(c *plan.Cluster, list *diag.List) {
 		for i := range t.Receivers {
 			r := &t.Receivers[i]
 			if len(r.Email) > 0 {
-				wayIsOpen(c, r, plan.Email, r.Email[0], list)
+				clusterNotifiesBy(c, r, plan.Email, r.Email[0], list)
 			}
 			if r.Slack != nil {
-				wayIsOpen(c, r, plan.Slack, r.Slack.Secret, list)
+				clusterNotifiesBy(c, r, plan.Slack, r.Slack.Secret, list)
 			}
 			if r.Webhook != nil {
-				wayIsOpen(c, r, plan.Webhook, r.Name, list)
+				clusterNotifiesBy(c, r, plan.Webhook, r.Name, list)
 			}
 		}
 	}
 }
 
-func wayIsOpen(c *plan.Cluster, r *plan.Receiver, way string, written plan.Value[string], list *diag.List) {
+func clusterNotifiesBy(c *plan.Cluster, r *plan.Receiver, way string, written plan.Value[string], list *diag.List) {
 	if !c.Monitoring.Notifies(way) {
 		list.Warnf(diag.SettingInVain, written.At, "the cluster `%s` does not tell tenants by %s: the receiver `%s` hears of no jobs there that way", c.Name.V, way, r.Name.V).
 			Also(c.Monitoring.Notify[0].At, "the ways of the cluster").Helpf("add `%s` to `monitoring.notify`, or choose another way", way)

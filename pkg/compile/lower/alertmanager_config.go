@@ -14,11 +14,11 @@ var receiverRule = origin.Rule("receivers of alerts",
 // slackText is what a message of Slack says below its title, which names alert and labels only.
 const slackText = "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n{{ .Annotations.runbook_url }}\n{{ with .Annotations.logs_url }}{{ . }}\n{{ end }}{{ end }}"
 
-// receivers compiles who is told of the alerts of a namespace, by the ways that the cluster has.
-func (b *builder) receivers(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {
+// alertReceivers compiles who is told of the alerts of a namespace, by the ways that the cluster has.
+func (b *builder) alertReceivers(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {
 	for i := range t.Receivers {
 		r := &t.Receivers[i]
-		told := addresses(c.Monitoring, r)
+		told := receiverConfigs(c.Monitoring, r)
 		if len(told) == 0 {
 			continue
 		}
@@ -31,25 +31,25 @@ func (b *builder) receivers(c *plan.Cluster, t *plan.Tenant, namespace *plan.Val
 				object.List("receivers", object.Map("", append(told, planText("name", &r.Name))...)),
 				object.Map("route",
 					object.Texts("groupBy", nil, "alertname"), // jobs that fail together are one message
-					object.List("matchers", matches("alertname", "TrainJobMPI.*", nil), severities(r)),
+					object.List("matchers", alertMatcher("alertname", "TrainJobMPI.*", nil), severityMatcher(r)),
 					planText("receiver", &r.Name))))
 	}
 }
 
-func severities(r *plan.Receiver) object.Node {
+func severityMatcher(r *plan.Receiver) object.Node {
 	words := make([]string, len(r.Severities))
 	for i := range r.Severities {
 		words[i] = r.Severities[i].V
 	}
-	return matches("severity", strings.Join(words, "|"), derivedOrigin(&r.Severities[0].Origin, "any of the severities"))
+	return alertMatcher("severity", strings.Join(words, "|"), derivedOrigin(&r.Severities[0].Origin, "any of the severities"))
 }
 
-func matches(label, expression string, from *origin.Origin) object.Node {
+func alertMatcher(label, expression string, from *origin.Origin) object.Node {
 	return object.Map("", object.Text("matchType", "=~", nil), object.Text("name", label, nil), object.Text("value", expression, from))
 }
 
-// addresses are those of a receiver to which the cluster sends.
-func addresses(m *plan.Monitoring, r *plan.Receiver) []object.Node {
+// receiverConfigs are the addresses of a receiver, by the ways that the cluster has.
+func receiverConfigs(m *plan.Monitoring, r *plan.Receiver) []object.Node {
 	var told []object.Node
 	if len(r.Email) > 0 && m.Notifies(plan.Email) {
 		all := make([]object.Node, len(r.Email))
@@ -59,19 +59,19 @@ func addresses(m *plan.Monitoring, r *plan.Receiver) []object.Node {
 		told = append(told, object.List("emailConfigs", all...))
 	}
 	if r.Slack != nil && m.Notifies(plan.Slack) {
-		told = append(told, object.List("slackConfigs", object.Map("", kept("apiURL", r.Slack), object.Text("text", slackText, nil))))
+		told = append(told, object.List("slackConfigs", object.Map("", secretKeyRef("apiURL", r.Slack), object.Text("text", slackText, nil))))
 	}
 	if r.Webhook != nil && m.Notifies(plan.Webhook) {
 		url := planText("url", &r.Webhook.URL)
 		if r.Webhook.Secret.V != "" {
-			url = kept("urlSecret", r.Webhook)
+			url = secretKeyRef("urlSecret", r.Webhook)
 		}
 		told = append(told, object.List("webhookConfigs", object.Map("", url)))
 	}
 	return told
 }
 
-// kept is a URL in a Secret.
-func kept(key string, where *plan.ReceiverURL) object.Node {
+// secretKeyRef selects the key of a Secret that holds a URL.
+func secretKeyRef(key string, where *plan.ReceiverURL) object.Node {
 	return object.Map(key, planText("key", &where.Key), planText("name", &where.Secret))
 }

@@ -58,7 +58,7 @@ func TenantObjects(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Ob
 		b.limitRange(c, t, namespace)
 		b.localQueue(c, t, namespace)
 		b.claims(t, namespace)
-		b.receivers(c, t, namespace)
+		b.alertReceivers(c, t, namespace)
 		b.networkPolicies(c, t, namespace)
 		b.roleBindings(t, namespace)
 		b.controllerBinding(c, t, namespace)

@@ -30,17 +30,17 @@ func (b *builder) alerts(c *plan.Cluster) {
 		}
 		spec := object.FromValue("spec", rules, &c.Monitoring.Alerts.Origin)
 		if c.Logs.V != "" {
-			leadToLogs(&spec, &c.Logs)
+			addLogsLink(&spec, &c.Logs)
 		}
 		b.add(alertRule, "monitoring.coreos.com/v1", "PrometheusRule", monitorMeta(c, "lockstep-"+name), spec)
 	}
 }
 
-// failed is the alert of a job whose pods are gone.
-const failed = "TrainJobMPIFailed"
+// failedJobAlert is the alert of a job whose pods are gone.
+const failedJobAlert = "TrainJobMPIFailed"
 
-// leadToLogs gives the alert of failed jobs a link to their logs. When a job began no metric says: a day before its end is what is shown.
-func leadToLogs(spec *object.Node, logs *plan.Value[string]) {
+// addLogsLink gives the alert of failed jobs a link to their logs. When a job began no metric says: a day before its end is what is shown.
+func addLogsLink(spec *object.Node, logs *plan.Value[string]) {
 	around := func(end string) string {
 		return `{{ with printf "(max(mpi_trainjob_phase_start_time_seconds{namespace=%q, trainjob=%q}) ` + end + `) * 1000" $labels.namespace $labels.trainjob | query }}` +
 			`{{ . | first | value | printf "%.0f" }}{{ end }}`
@@ -50,7 +50,7 @@ func leadToLogs(spec *object.Node, logs *plan.Value[string]) {
 	for i := range groups {
 		rules := groups[i].Get("rules").Children
 		for j := range rules {
-			if rules[j].Scalar("alert") == failed {
+			if rules[j].Scalar("alert") == failedJobAlert {
 				rules[j].Get("annotations").Put(object.Text("logs_url", url, derivedOrigin(&logs.Origin, "the names and times of the job in place of what is in braces")))
 			}
 		}

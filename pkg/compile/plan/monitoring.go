@@ -59,17 +59,17 @@ func receivers(d *decode.Document, list []v1alpha1.Receiver) []Receiver {
 			r.Severities = []Value[string]{{V: "critical", Origin: why}, {V: "warning", Origin: why}}
 		}
 		if slack := own.Slack; slack != nil {
-			r.Slack = &ReceiverURL{At: d.Key(&own.Slack), Secret: writtenValue(d, &slack.Secret), Key: orDefault(d, &slack.Key, usualKey)}
+			r.Slack = &ReceiverURL{At: d.Key(&own.Slack), Secret: writtenValue(d, &slack.Secret), Key: orDefault(d, &slack.Key, urlKeyReason)}
 		}
 		if hook := own.Webhook; hook != nil {
-			r.Webhook = &ReceiverURL{At: d.Key(&own.Webhook), URL: writtenValue(d, &hook.URL), Secret: writtenValue(d, &hook.Secret), Key: orDefault(d, &hook.Key, usualKey)}
+			r.Webhook = &ReceiverURL{At: d.Key(&own.Webhook), URL: writtenValue(d, &hook.URL), Secret: writtenValue(d, &hook.Secret), Key: orDefault(d, &hook.Key, urlKeyReason)}
 		}
 		result = append(result, r)
 	}
 	return result
 }
 
-const usualKey = "the Secret holds nothing but a URL"
+const urlKeyReason = "the Secret holds nothing but a URL"
 
 func monitoring(d *decode.Document, spec *v1alpha1.Monitoring) *Monitoring {
 	if spec == nil {

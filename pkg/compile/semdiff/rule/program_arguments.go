@@ -45,7 +45,7 @@ func (c *Cluster) programEffect(part []*match.Change) Effect {
 	verb, o := "start", part[0].After
 	if !isRuntime(part[0]) {
 		consequence, verb = RestartsPlatform, "replace"
-		title, rest = "pods of "+o.ID.Name+" are replaced, "+with(words), "pods of "+o.ID.Name+", "+with(words)
+		title, rest = "pods of "+o.ID.Name+" are replaced, "+prefixWith(words), "pods of "+o.ID.Name+", "+prefixWith(words)
 		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return changesArguments(change) && !isQuietChange(change) }); told && (c.powerfulAccount(o) != "" || isController(o)) {
 			severity = Warning
 		}
@@ -121,8 +121,8 @@ func programWords(part []*match.Change) string {
 
 const without = "without "
 
-// with are words behind what they belong to.
-func with(words string) string {
+// prefixWith puts "with" before words, unless they begin with "without".
+func prefixWith(words string) string {
 	if strings.HasPrefix(words, without) {
 		return words
 	}

@@ -50,8 +50,8 @@ func TestFaultsHaveTheirAlerts(t *testing.T) {
 		}
 		fmt.Fprintf(&page, "| %s | %s | %s | %s |\n", o.reasonAndClass(), strings.Join(o.faults, "; "), o.end, o.told())
 	}
-	for name, life := range honest {
-		lifeOf(t, &rules, name, life)
+	for _, name := range slices.Sorted(maps.Keys(honest)) {
+		lifeOf(t, &rules, name, honest[name])
 		for _, pod := range []string{"launcher-0-0", "node-0-0"} {
 			role, _, _ := strings.Cut(pod, "-")
 			fmt.Fprintf(&rules, "      - {series: 'mpi_trainjob_pod_info{namespace=%q,trainjob=\"job\",role=%q,pod=%q}', values: '1x100'}\n", name, role, pod)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Use is a span of time in which a job had machines.
-type Use struct {
+// MachineUse is a span of time in which a job had machines.
+type MachineUse struct {
 	Namespace, Job, Person string
 	Runtime, Queue         string
 	// Nodes is 0 for as many as the runtime has.
@@ -22,10 +22,10 @@ var (
 	ends   = []string{"suspend", "Suspended", "Complete", "Failed", "deleted"}
 )
 
-// Uses returns the spans of all jobs, by their beginning. A job that still runs ends with the last step, because no more is known.
-func Uses(steps []Step) []Use {
-	var uses []Use
-	open, made := map[string]*Use{}, map[string]Step{}
+// MachineUses returns the spans of all jobs, by their beginning. A job that still runs ends with the last step, because no more is known.
+func MachineUses(steps []JobStep) []MachineUse {
+	var uses []MachineUse
+	open, made := map[string]*MachineUse{}, map[string]JobStep{}
 	for _, s := range steps {
 		key := s.Namespace + "/" + s.Job
 		switch {
@@ -33,7 +33,7 @@ func Uses(steps []Step) []Use {
 			made[key] = s
 		case slices.Contains(begins, s.What) && open[key] == nil:
 			m := made[key]
-			open[key] = &Use{Namespace: s.Namespace, Job: s.Job, Person: m.By, Runtime: m.Runtime, Queue: m.Queue, Nodes: m.Nodes, Made: m.Time, From: s.Time}
+			open[key] = &MachineUse{Namespace: s.Namespace, Job: s.Job, Person: m.By, Runtime: m.Runtime, Queue: m.Queue, Nodes: m.Nodes, Made: m.Time, From: s.Time}
 		case slices.Contains(ends, s.What) && open[key] != nil:
 			open[key].To = s.Time
 			uses = append(uses, *open[key])
@@ -44,7 +44,7 @@ func Uses(steps []Step) []Use {
 		use.To = steps[len(steps)-1].Time
 		uses = append(uses, *use)
 	}
-	slices.SortFunc(uses, func(a, b Use) int {
+	slices.SortFunc(uses, func(a, b MachineUse) int {
 		return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Job, b.Job))
 	})
 	return uses

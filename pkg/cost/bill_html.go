@@ -7,15 +7,15 @@ import (
 
 // WriteHTML writes a bill as one page that needs nothing else: by tenant, what was idle, and all rows.
 func (b *Bill) WriteHTML(out io.Writer, cluster string) error {
-	page, err := template.New("bill").Funcs(template.FuncMap{"number": Number, "money": Money}).Parse(pageText)
+	page, err := template.New("bill").Funcs(template.FuncMap{"number": FormatNumber, "money": FormatMoney}).Parse(pageText)
 	if err != nil {
 		return err
 	}
 	return page.Execute(out, struct {
 		*Bill
 		Cluster string
-		Tenants []Row
-	}{b, cluster, b.By("tenant")})
+		Tenants []BillRow
+	}{b, cluster, b.SumBy("tenant")})
 }
 
 const pageText = `<!doctype html>

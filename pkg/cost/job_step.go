@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Step is what is read of a step of a job's life, as pkg/jobs/audit tells it.
-type Step struct {
+// JobStep is what is read of a step of a job's life, as pkg/jobs/audit tells it.
+type JobStep struct {
 	Time                 time.Time
 	Namespace, Job, What string
 	By                   string
@@ -18,9 +18,9 @@ type Step struct {
 	Nodes int64
 }
 
-// ReadSteps reads a list of steps, and sorts them by time.
-func ReadSteps(in io.Reader) ([]Step, error) {
-	var list struct{ Items *[]Step }
+// ReadJobSteps reads a list of steps, and sorts them by time.
+func ReadJobSteps(in io.Reader) ([]JobStep, error) {
+	var list struct{ Items *[]JobStep }
 	if err := json.NewDecoder(in).Decode(&list); err != nil {
 		return nil, fmt.Errorf("read the steps of jobs: %w", err)
 	}
@@ -28,6 +28,6 @@ func ReadSteps(in io.Reader) ([]Step, error) {
 		return nil, fmt.Errorf("read the steps of jobs: there is no list of `items`, as `kubectl mpi audit -o json` prints it")
 	}
 	steps := *list.Items
-	slices.SortStableFunc(steps, func(a, b Step) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(steps, func(a, b JobStep) int { return a.Time.Compare(b.Time) })
 	return steps, nil
 }

@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -12,8 +11,8 @@ import (
 	"unicode"
 )
 
-// api is what differs between forges.
-type api struct {
+// forgeAPI is what differs between forges.
+type forgeAPI struct {
 	// base is the address that everything is below.
 	base *url.URL
 	// comments is the collection of a pull request; item is followed by the number of a comment.
@@ -24,7 +23,7 @@ type api struct {
 	limit     int
 	authorize func(*http.Request, string)
 	// viewer is where GraphQL says who the owner of a token is: applications may not ask REST. It is "" for a forge without such tokens.
-	viewer string
+	graphQL string
 }
 
 // The longest comments: https://github.com/orgs/community/discussions/27190, https://docs.gitlab.com/administration/instance_limits.
@@ -33,7 +32,7 @@ const (
 	gitlabLimit = 1_000_000
 )
 
-func (c *Client) api() (*api, error) {
+func (c *Client) newAPI() (*forgeAPI, error) {
 	t := c.Target
 	base, err := url.Parse(t.API)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
@@ -56,21 +55,21 @@ func (c *Client) api() (*api, error) {
 	switch t.Kind {
 	case GitHub:
 		repository := "/repos/" + t.Repository + "/issues/"
-		return &api{base: base, comments: repository + number + "/comments", item: repository + "comments/", update: http.MethodPatch,
-			limit: githubLimit, authorize: authorizeGitHub, viewer: viewerOf(base)}, nil
+		return &forgeAPI{base: base, comments: repository + number + "/comments", item: repository + "comments/", update: http.MethodPatch,
+			limit: githubLimit, authorize: authorizeGitHub, graphQL: graphQLAddress(base)}, nil
 	case GitLab:
 		notes := "/projects/" + url.PathEscape(t.Repository) + "/merge_requests/" + number + "/notes"
-		return &api{base: base, comments: notes, item: notes + "/", update: http.MethodPut, limit: gitlabLimit, authorize: authorizeGitLab}, nil
+		return &forgeAPI{base: base, comments: notes, item: notes + "/", update: http.MethodPut, limit: gitlabLimit, authorize: authorizeGitLab}, nil
 	}
 	return nil, fmt.Errorf("unknown forge `%s`: known are %s and %s", t.Kind, GitHub, GitLab)
 }
 
-// viewerOf is the address of GraphQL: beside v3 on a server of one's own (https://docs.github.com/enterprise-server/graphql/guides/forming-calls-with-graphql).
-func viewerOf(base *url.URL) string {
+// graphQLAddress is the address of GraphQL: beside v3 on a server of one's own (https://docs.github.com/enterprise-server/graphql/guides/forming-calls-with-graphql).
+func graphQLAddress(base *url.URL) string {
 	return strings.TrimSuffix(strings.TrimSuffix(base.String(), "/"), "/v3") + "/graphql"
 }
 
-func (a *api) one(id int64) string { return a.item + strconv.FormatInt(id, 10) }
+func (a *forgeAPI) commentPath(id int64) string { return a.item + strconv.FormatInt(id, 10) }
 
 func authorizeGitHub(r *http.Request, token string) {
 	r.Header.Set("Authorization", "Bearer "+token)
@@ -84,24 +83,3 @@ func isLoopback(host string) bool {
 	address := net.ParseIP(host)
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
-
-// note is a comment, in the words of both forges.
-type note struct {
-	ID   int64  `json:"id"`
-	Body string `json:"body"`
-	URL  string `json:"html_url"`
-	// User is GitHub's author, Author GitLab's.
-	User   person `json:"user"`
-	Author person `json:"author"`
-}
-
-type person struct {
-	ID int64 `json:"id"`
-}
-
-// author is the owner of the token. The zero author is an application that nobody names.
-type author struct{ id int64 }
-
-func (a author) wrote(n *note) bool { return a.id != 0 && n.author() == a }
-
-func (n *note) author() author { return author{cmp.Or(n.User.ID, n.Author.ID)} }

@@ -11,17 +11,17 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// byFields compares what is compiled with what is there, without the API server: of what is there only fields that are compiled, or that the
+// compareByFields compares what is compiled with what is there, without the API server: of what is there only fields that are compiled, or that the
 // manager owns. Amounts and defaults are what semdiff knows of them, so that this is less exact than a dry run: it may show a list that
 // the API server would take for equal.
-func byFields(o *object.Object, there *unstructured.Unstructured, manager string) pair {
+func compareByFields(o *object.Object, there *unstructured.Unstructured, manager string) objectPair {
 	content, _ := o.Root.Value().(map[string]any)
-	seen, _ := projected(stripped(there), plain(content), ownedBy(there, manager)).(map[string]any)
-	return pair{before: converted(o, &unstructured.Unstructured{Object: seen}), after: o}
+	seen, _ := compiledOrOwnedPart(withoutBookkeeping(there), plainJSON(content), fieldsOwnedBy(there, manager)).(map[string]any)
+	return objectPair{before: withCompiledOrigins(o, &unstructured.Unstructured{Object: seen}), after: o}
 }
 
-// ownedBy are the fields of a manager, by server-side apply.
-func ownedBy(u *unstructured.Unstructured, manager string) *fieldpath.Set {
+// fieldsOwnedBy are the fields of a manager, by server-side apply.
+func fieldsOwnedBy(u *unstructured.Unstructured, manager string) *fieldpath.Set {
 	owned := &fieldpath.Set{}
 	for _, entry := range u.GetManagedFields() {
 		if entry.Manager != manager || entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1 == nil {
@@ -35,8 +35,8 @@ func ownedBy(u *unstructured.Unstructured, manager string) *fieldpath.Set {
 	return owned
 }
 
-// projected is the part of a value that is compiled or owned.
-func projected(there, compiled any, owned *fieldpath.Set) any {
+// compiledOrOwnedPart is the part of a value that is compiled or owned.
+func compiledOrOwnedPart(there, compiled any, owned *fieldpath.Set) any {
 	switch there := there.(type) {
 	case map[string]any:
 		wanted, isMap := compiled.(map[string]any)
@@ -47,33 +47,33 @@ func projected(there, compiled any, owned *fieldpath.Set) any {
 		for key, value := range there {
 			element := fieldpath.PathElement{FieldName: &key}
 			want, known := wanted[key]
-			if known || owns(owned, element) {
-				part[key] = projected(value, want, below(owned, element))
+			if known || ownsElement(owned, element) {
+				part[key] = compiledOrOwnedPart(value, want, ownedBelow(owned, element))
 			}
 		}
 		return part
 	case []any:
 		wanted, _ := compiled.([]any)
-		return projectedList(there, wanted)
+		return compiledOrOwnedItems(there, wanted)
 	}
 	return there
 }
 
-// projectedList takes items for those that have the same name, or else the same place.
-func projectedList(there, compiled []any) []any {
+// compiledOrOwnedItems takes items for those that have the same name, or else the same place.
+func compiledOrOwnedItems(there, compiled []any) []any {
 	named := map[string]any{}
 	for _, item := range compiled {
-		if name := nameOf(item); name != "" {
+		if name := itemName(item); name != "" {
 			named[name] = item
 		}
 	}
 	part := make([]any, len(there))
 	for i, item := range there {
-		switch want, known := named[nameOf(item)]; {
+		switch want, known := named[itemName(item)]; {
 		case known:
-			part[i] = projected(item, want, nil)
+			part[i] = compiledOrOwnedPart(item, want, nil)
 		case len(named) == 0 && len(there) == len(compiled):
-			part[i] = projected(item, compiled[i], nil)
+			part[i] = compiledOrOwnedPart(item, compiled[i], nil)
 		default:
 			part[i] = item
 		}
@@ -81,7 +81,7 @@ func projectedList(there, compiled []any) []any {
 	return part
 }
 
-func nameOf(item any) string {
+func itemName(item any) string {
 	fields, isMap := item.(map[string]any)
 	if !isMap {
 		return ""
@@ -92,8 +92,8 @@ func nameOf(item any) string {
 	return ""
 }
 
-// owns reports whether a set has an element, or something below it.
-func owns(set *fieldpath.Set, element fieldpath.PathElement) bool {
+// ownsElement reports whether a set has an element, or something below it.
+func ownsElement(set *fieldpath.Set, element fieldpath.PathElement) bool {
 	if set == nil {
 		return false
 	}
@@ -104,8 +104,8 @@ func owns(set *fieldpath.Set, element fieldpath.PathElement) bool {
 	return below
 }
 
-// below is what a set has below an element.
-func below(set *fieldpath.Set, element fieldpath.PathElement) *fieldpath.Set {
+// ownedBelow is what a set has below an element.
+func ownedBelow(set *fieldpath.Set, element fieldpath.PathElement) *fieldpath.Set {
 	if set == nil {
 		return nil
 	}
@@ -113,8 +113,8 @@ func below(set *fieldpath.Set, element fieldpath.PathElement) *fieldpath.Set {
 	return found
 }
 
-// plain is a value as JSON has it: only types that unstructured objects may hold.
-func plain(content map[string]any) map[string]any {
+// plainJSON is a value as JSON has it: only types that unstructured objects may hold.
+func plainJSON(content map[string]any) map[string]any {
 	data, err := json.Marshal(content)
 	if err != nil {
 		return content

@@ -91,13 +91,13 @@ func TestListed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			api := httptest.NewServer(c.server)
 			defer api.Close()
-			cluster, err := live.New(&rest.Config{Host: api.URL}, "test", "flux")
+			cluster, err := live.NewCluster(&rest.Config{Host: api.URL}, "test", "flux")
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, name := range []string{"a", "b", "c", "d"} {
 				compiled := object.New(object.FromValue("", configMap(name, "", "old"), nil), object.Place{}, nil)
-				before, after, err := cluster.Unit(t.Context(), []object.Object{compiled})
+				before, after, err := cluster.CompareUnit(t.Context(), []object.Object{compiled})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,8 +105,8 @@ func TestListed(t *testing.T) {
 					t.Errorf("%s differs, but nobody changed it in between: %v, %v", name, before, after)
 				}
 			}
-			if got := fmt.Sprint(c.server.gets); got != c.gets || c.server.patches != c.patches || len(cluster.Found().Missing) != c.missing {
-				t.Errorf("asked for %s, %d dry runs, missing %v; want %s, %d, %d", got, c.server.patches, cluster.Found().Missing, c.gets, c.patches, c.missing)
+			if got := fmt.Sprint(c.server.gets); got != c.gets || c.server.patches != c.patches || len(cluster.Findings().Missing) != c.missing {
+				t.Errorf("asked for %s, %d dry runs, missing %v; want %s, %d, %d", got, c.server.patches, cluster.Findings().Missing, c.gets, c.patches, c.missing)
 			}
 		})
 	}

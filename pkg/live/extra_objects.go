@@ -22,7 +22,7 @@ const (
 )
 
 // kinds are those that the compiler can make, by version: an object of a kind that is no longer compiled at all is extra, too.
-var kinds = map[string][]string{
+var compiledKinds = map[string][]string{
 	"v1":                              {"Namespace", "ResourceQuota", "LimitRange", "ServiceAccount", "PersistentVolumeClaim", "ConfigMap"},
 	"networking.k8s.io/v1":            {"NetworkPolicy"},
 	"rbac.authorization.k8s.io/v1":    {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"},
@@ -38,13 +38,13 @@ var kinds = map[string][]string{
 	"argoproj.io/v1alpha1":            {"AppProject", "Application"},
 }
 
-// Extra returns the objects that have our label and were not among those of any Unit. Objects that belong to another, which made
+// ExtraObjects returns the objects that have our label and were not among those of any unit. Objects that belong to another, which made
 // them, and those that are on their way out are none.
-func (c *Cluster) Extra(ctx context.Context) ([]object.Object, error) {
+func (c *Cluster) ExtraObjects(ctx context.Context) ([]object.Object, error) {
 	var extra []object.Object
-	for _, version := range slices.Sorted(maps.Keys(kinds)) {
-		for _, kind := range kinds[version] {
-			found, err := c.labelled(ctx, version, kind)
+	for _, version := range slices.Sorted(maps.Keys(compiledKinds)) {
+		for _, kind := range compiledKinds[version] {
+			found, err := c.extraOfKind(ctx, version, kind)
 			if err != nil {
 				return nil, fmt.Errorf("list objects of kind %s: %w", kind, err)
 			}
@@ -52,7 +52,7 @@ func (c *Cluster) Extra(ctx context.Context) ([]object.Object, error) {
 		}
 	}
 	slices.SortFunc(extra, func(a, b object.Object) int { return strings.Compare(a.ID.String(), b.ID.String()) })
-	c.note(func(f *Found) {
+	c.noteFinding(func(f *Findings) {
 		for i := range extra {
 			f.Extra = append(f.Extra, extra[i].ID)
 		}
@@ -63,28 +63,28 @@ func (c *Cluster) Extra(ctx context.Context) ([]object.Object, error) {
 // pageSize is how many objects one answer has.
 const pageSize = 500
 
-func (c *Cluster) labelled(ctx context.Context, version, kind string) ([]object.Object, error) {
+func (c *Cluster) extraOfKind(ctx context.Context, version, kind string) ([]object.Object, error) {
 	var extra []object.Object
-	resource, err := c.pages(ctx, version, kind, func(u *unstructured.Unstructured) {
-		if o := c.extra(u, version, kind); o != nil {
+	resource, err := c.readPages(ctx, version, kind, func(u *unstructured.Unstructured) {
+		if o := c.extraOrNil(u, version, kind); o != nil {
 			extra = append(extra, *o)
 		}
 	})
 	if apierrors.IsForbidden(err) {
-		c.note(func(f *Found) { f.Unreadable = append(f.Unreadable, Problem{"all " + resource, reason(err)}) })
+		c.noteFinding(func(f *Findings) { f.Unreadable = append(f.Unreadable, Problem{"all " + resource, oneLineReason(err)}) })
 		return nil, nil
 	}
 	return extra, err
 }
 
-// pages reads all objects of a kind that have our label, page by page, and returns what the kind is called in addresses. A kind that is
+// readPages reads all objects of a kind that have our label, page by page, and returns what the kind is called in addresses. A kind that is
 // not served has none.
-func (c *Cluster) pages(ctx context.Context, version, kind string, take func(*unstructured.Unstructured)) (string, error) {
-	resource, known, err := c.served.resource(ctx, version, kind)
+func (c *Cluster) readPages(ctx context.Context, version, kind string, take func(*unstructured.Unstructured)) (string, error) {
+	resource, known, err := c.served.resourceOf(ctx, version, kind)
 	if err != nil || !known {
 		return "", err
 	}
-	all, err := c.all(version, resource)
+	all, err := c.clientOfResource(version, resource)
 	if err != nil {
 		return resource.Name, err
 	}
@@ -102,11 +102,11 @@ func (c *Cluster) pages(ctx context.Context, version, kind string, take func(*un
 	}
 }
 
-// extra is an object that nobody compiles, or nil.
-func (c *Cluster) extra(u *unstructured.Unstructured, version, kind string) *object.Object {
+// extraOrNil is an object that nobody compiles, or nil.
+func (c *Cluster) extraOrNil(u *unstructured.Unstructured, version, kind string) *object.Object {
 	u.SetAPIVersion(version)
 	u.SetKind(kind)
-	o := object.New(object.FromValue("", stripped(u), nil), object.Place{}, nil)
+	o := object.New(object.FromValue("", withoutBookkeeping(u), nil), object.Place{}, nil)
 	if c.compiled[o.ID] || len(u.GetOwnerReferences()) > 0 || u.GetDeletionTimestamp() != nil {
 		return nil
 	}

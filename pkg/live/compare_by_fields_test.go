@@ -51,7 +51,7 @@ func TestByFields(t *testing.T) {
 					{Manager: "other", Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec": {"f:c": {}}}`)},
 				})
 			}
-			got := byFields(&compiled, there, "flux")
+			got := compareByFields(&compiled, there, "flux")
 			if diff := cmp.Diff(any(with(c.want)), got.before.Root.Value()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}

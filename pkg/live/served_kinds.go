@@ -17,9 +17,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// served knows which kinds the API server has. It asks for a version of a group when its first object comes: client-go's discovery
+// servedKinds knows which kinds the API server has. It asks for a version of a group when its first object comes: client-go's discovery
 // asks for all, and costs every run of the compiler a millisecond.
-type served struct {
+type servedKinds struct {
 	http *http.Client
 	host string
 
@@ -27,7 +27,7 @@ type served struct {
 	versions map[string]map[string]metav1.APIResource
 }
 
-func newServed(config *rest.Config) (*served, error) {
+func newServedKinds(config *rest.Config) (*servedKinds, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
@@ -37,17 +37,17 @@ func newServed(config *rest.Config) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &served{http: client, host: strings.TrimSuffix(host.String(), "/"), versions: map[string]map[string]metav1.APIResource{}}, nil
+	return &servedKinds{http: client, host: strings.TrimSuffix(host.String(), "/"), versions: map[string]map[string]metav1.APIResource{}}, nil
 }
 
-// resource returns what a kind is called in addresses; false where it is not served.
-func (s *served) resource(ctx context.Context, version, kind string) (metav1.APIResource, bool, error) {
+// resourceOf returns what a kind is called in addresses; false where it is not served.
+func (s *servedKinds) resourceOf(ctx context.Context, version, kind string) (metav1.APIResource, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, asked := s.versions[version]
 	if !asked {
 		var err error
-		if known, err = s.ask(ctx, version); err != nil {
+		if known, err = s.fetchKinds(ctx, version); err != nil {
 			return metav1.APIResource{}, false, fmt.Errorf("ask for the kinds of %s: %w", version, err)
 		}
 		s.versions[version] = known
@@ -56,7 +56,7 @@ func (s *served) resource(ctx context.Context, version, kind string) (metav1.API
 	return found, ok, nil
 }
 
-func (s *served) ask(ctx context.Context, version string) (map[string]metav1.APIResource, error) {
+func (s *servedKinds) fetchKinds(ctx context.Context, version string) (map[string]metav1.APIResource, error) {
 	path := "/apis/" + version
 	if !strings.Contains(version, "/") {
 		path = "/api/" + version
@@ -91,24 +91,24 @@ func (s *served) ask(ctx context.Context, version string) (map[string]metav1.API
 	return kinds, nil
 }
 
-// client returns the client of an object's kind and namespace; false where the kind is not served.
-func (c *Cluster) client(ctx context.Context, o *object.Object) (dynamic.ResourceInterface, bool, error) {
+// clientFor returns the client of an object's kind and namespace; false where the kind is not served.
+func (c *Cluster) clientFor(ctx context.Context, o *object.Object) (dynamic.ResourceInterface, bool, error) {
 	version := o.Root.Get("apiVersion")
 	if version == nil {
 		return nil, false, fmt.Errorf("%s has no apiVersion", o.ID)
 	}
-	resource, known, err := c.served.resource(ctx, version.Text, o.ID.Kind)
+	resource, known, err := c.served.resourceOf(ctx, version.Text, o.ID.Kind)
 	if err != nil || !known {
 		return nil, false, err
 	}
-	all, err := c.all(version.Text, resource)
+	all, err := c.clientOfResource(version.Text, resource)
 	if err != nil || !resource.Namespaced {
 		return all, true, err
 	}
 	return all.Namespace(o.ID.Namespace), true, nil
 }
 
-func (c *Cluster) all(version string, resource metav1.APIResource) (dynamic.NamespaceableResourceInterface, error) {
+func (c *Cluster) clientOfResource(version string, resource metav1.APIResource) (dynamic.NamespaceableResourceInterface, error) {
 	parsed, err := schema.ParseGroupVersion(version)
 	if err != nil {
 		return nil, err

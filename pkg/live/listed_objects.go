@@ -11,24 +11,24 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// listed are the objects of a kind that have our label, as they were when the first of them was asked for: some pages instead of a
+// listedKind are the objects of a kind that have our label, as they were when the first of them was asked for: some pages instead of a
 // request for each. Each is kept encoded, without the fields' managers, until it is asked for.
-type listed struct {
+type listedKind struct {
 	once    sync.Once
 	mu      sync.Mutex
-	objects map[objectKey]encoded
+	objects map[objectKey]encodedObject
 }
 
 // objectKey is what an object is called among those of its kind.
 type objectKey struct{ namespace, name string }
 
-type encoded []byte
+type encodedObject []byte
 
-// kindOf is a kind of a version.
-type kindOf struct{ version, kind string }
+// kindVersion is a kind of a version.
+type kindVersion struct{ version, kind string }
 
-// there returns an object as it is, or as it was a while ago: stale says so. Who compares it must see that it has not changed since.
-func (c *Cluster) there(ctx context.Context, o *object.Object, objects dynamic.ResourceInterface) (u *unstructured.Unstructured, stale bool, err error) {
+// readObject returns an object as it is, or as it was a while ago: stale says so. Who compares it must see that it has not changed since.
+func (c *Cluster) readObject(ctx context.Context, o *object.Object, objects dynamic.ResourceInterface) (u *unstructured.Unstructured, stale bool, err error) {
 	if u := c.takeListed(ctx, o); u != nil {
 		return u, true, nil
 	}
@@ -42,9 +42,9 @@ func (c *Cluster) takeListed(ctx context.Context, o *object.Object) *unstructure
 	if labels := o.Root.At("metadata", "labels", labelKey); labels == nil || labels.Text != labelValue {
 		return nil
 	}
-	kind := kindOf{o.Root.Get("apiVersion").Text, o.ID.Kind}
-	l := c.listOf(kind)
-	l.once.Do(func() { l.objects = c.list(ctx, kind) })
+	kind := kindVersion{o.Root.Get("apiVersion").Text, o.ID.Kind}
+	l := c.listedKindOf(kind)
+	l.once.Do(func() { l.objects = c.listKind(ctx, kind) })
 	l.mu.Lock()
 	data, found := l.objects[objectKey{o.ID.Namespace, o.ID.Name}]
 	delete(l.objects, objectKey{o.ID.Namespace, o.ID.Name})
@@ -56,19 +56,19 @@ func (c *Cluster) takeListed(ctx context.Context, o *object.Object) *unstructure
 	return u
 }
 
-func (c *Cluster) listOf(kind kindOf) *listed {
+func (c *Cluster) listedKindOf(kind kindVersion) *listedKind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.lists[kind] == nil {
-		c.lists[kind] = &listed{}
+		c.lists[kind] = &listedKind{}
 	}
 	return c.lists[kind]
 }
 
-// list reads the pages of a kind. What it does not return is asked for one by one, so that it is no matter why.
-func (c *Cluster) list(ctx context.Context, kind kindOf) map[objectKey]encoded {
-	objects := map[objectKey]encoded{}
-	_, _ = c.pages(ctx, kind.version, kind.kind, func(u *unstructured.Unstructured) {
+// listKind reads the pages of a kind. What it does not return is asked for one by one, so that it is no matter why.
+func (c *Cluster) listKind(ctx context.Context, kind kindVersion) map[objectKey]encodedObject {
+	objects := map[objectKey]encodedObject{}
+	_, _ = c.readPages(ctx, kind.version, kind.kind, func(u *unstructured.Unstructured) {
 		u.SetAPIVersion(kind.version)
 		u.SetKind(kind.kind)
 		u.SetManagedFields(nil)

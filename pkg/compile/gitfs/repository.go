@@ -1,8 +1,8 @@
-// Package revision reads a repository as it is in a revision of git, through an fs.FS: without a checkout, and without git itself.
+// Package gitfs reads a repository as it is in a revision of git, through an fs.FS: without a checkout, and without git itself.
 //
 // Only what git has recorded is seen: no attributes, no filters, no replaced objects, no files that others would fill in later. What cannot be read for a
 // reason that git knows (a submodule, a shallow or partial clone) is an error that says so.
-package revision
+package gitfs
 
 import (
 	"errors"
@@ -103,6 +103,12 @@ func (r *Repository) Top() string {
 		return ""
 	}
 	return tree.Filesystem.Root()
+}
+
+// IsBare reports whether the repository has no working tree.
+func (r *Repository) IsBare() bool {
+	config, err := r.git.Config()
+	return err == nil && config.Core.IsBare
 }
 
 // Revision finds a revision by a name: a branch, a tag, a hash or its beginning, HEAD~2, origin/main. It means what it means to git, or is an

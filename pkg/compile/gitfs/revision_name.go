@@ -1,4 +1,4 @@
-package revision
+package gitfs
 
 import (
 	"encoding/hex"

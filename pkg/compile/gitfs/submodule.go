@@ -1,4 +1,4 @@
-package revision
+package gitfs
 
 import (
 	"errors"
@@ -102,10 +102,4 @@ func (w *fsWithoutSubmodules) ReadLink(name string) (string, error) {
 		return "", err
 	}
 	return fs.ReadLink(w.files, name)
-}
-
-// Bare reports whether the repository has no working tree.
-func (r *Repository) Bare() bool {
-	config, err := r.git.Config()
-	return err == nil && config.Core.IsBare
 }

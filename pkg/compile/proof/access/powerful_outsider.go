@@ -6,11 +6,11 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-// judgeOutsider judges somebody who belongs to no tenant, outside of the namespaces of tenants. People, and accounts that nobody compiled,
+// reportPowerfulOutsider judges somebody who belongs to no tenant, outside of the namespaces of tenants. People, and accounts that nobody compiled,
 // must not have what is banned for tenants: it leads into every namespace. The accounts of components do what their charts say, which
 // is software that the platform team chose; a warning names those who could do everything. What an account may do in its own
 // namespace is its own business.
-func (r *proof) judgeOutsider(h *heldRoles) {
+func (r *proof) reportPowerfulOutsider(h *heldRoles) {
 	if r.isEngine(h.Subject) {
 		return
 	}

@@ -6,7 +6,7 @@
 // itself. What remains is both together: pods that do not refuse, because a patch, a chart or `resources` made them so, in a namespace
 // that has a label for everybody; and pods that ask for it.
 //
-// The facts hold no object, and nothing at all for what is compiled and not patched: Of, unit by unit, then Prove.
+// The facts hold no object, and nothing at all for what is compiled and not patched: FactsOf, unit by unit, then Prove.
 package mesh
 
 import (

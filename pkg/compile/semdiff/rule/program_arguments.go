@@ -46,7 +46,7 @@ func (c *Cluster) programEffect(part []*match.Change) Effect {
 	if !isRuntime(part[0]) {
 		consequence, verb = RestartsPlatform, "replace"
 		title, rest = "pods of "+o.ID.Name+" are replaced, "+prefixWith(words), "pods of "+o.ID.Name+", "+prefixWith(words)
-		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return changesArguments(change) && !isQuietChange(change) }); told && (c.powerfulAccount(o) != "" || isController(o)) {
+		if told := slices.ContainsFunc(part, func(change *match.Change) bool { return changesArgumentsOrVariables(change) && !isQuietChange(change) }); told && (c.powerfulAccount(o) != "" || isController(o)) {
 			severity = Warning
 		}
 	}
@@ -72,8 +72,10 @@ func patchOverridesCompiler(c *match.Change) bool {
 // isVariable reports whether a change is about the environment of a container.
 func isVariable(c *match.Change) bool { return c.Path.Has("env") || c.Path.Has("envFrom") }
 
-// changesArguments reports whether a change tells a program something, rather than when it is looked after.
-func changesArguments(c *match.Change) bool { return isVariable(c) || isProgramField(c.Path.Last()) }
+// changesArgumentsOrVariables reports whether a change tells a program something, by arguments or variables, rather than when it is looked after.
+func changesArgumentsOrVariables(c *match.Change) bool {
+	return isVariable(c) || isProgramField(c.Path.Last())
+}
 
 // quietFields are arguments and variables that say how much a program tells of what it does.
 var quietFields = regexp.MustCompile(`(?i)^(--?(v|verbosity|(log|logging|zap)[-_.]?(level|format|encoder|devel|stacktrace-level|time-encoding|log-level)))=|^[A-Z_]*LOG_?(LEVEL|FORMAT)$`)

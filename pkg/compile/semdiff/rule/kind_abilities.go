@@ -31,7 +31,7 @@ const (
 // kindAbilities are the kinds that can do more than their namespace. To add one, write its row: what may it read, run, change or delete?
 var kindAbilities = []kindAbility{
 	{".toolkit.fluxcd.io", []string{"GitRepository", "OCIRepository", "HelmRepository", "Bucket"}, followsRepositories("url", "endpoint")},
-	{".toolkit.fluxcd.io", []string{"Kustomization"}, fluxStageAbility},
+	{".toolkit.fluxcd.io", []string{"Kustomization"}, kustomizationAbility},
 	{".toolkit.fluxcd.io", []string{"HelmRelease"}, alwaysAbility(ChangesSync, Warning, "installs a chart, whose objects are not part of this review")},
 	{".toolkit.fluxcd.io", []string{"ImageUpdateAutomation"}, alwaysAbility(ChangesSync, Warning, "writes to the repository without a review")},
 	{".toolkit.fluxcd.io", []string{"Receiver"}, alwaysAbility(ChangesSync, Warning, "lets requests from outside start the GitOps engine")},
@@ -55,7 +55,7 @@ var kindAbilities = []kindAbility{
 	{"", []string{"Service"}, externalNameAbility},
 	{"", []string{"Endpoints"}, endpointsAbility},
 	{"", []string{"ConfigMap"}, configMapProgramAbility},
-	{"", []string{"Node"}, machine},
+	{"", []string{"Node"}, machineAbility},
 	{"discovery.k8s.io", []string{"EndpointSlice"}, endpointsAbility},
 	{storageGroup, []string{"CSIDriver"}, csiDriverAbility},
 	{storageGroup, []string{"StorageClass"}, defaultClassAbility("storageclass.kubernetes.io/is-default-class", "volumes that name no class")},
@@ -84,9 +84,9 @@ func alwaysAbility(consequence Consequence, severity Severity, words string) fun
 	}
 }
 
-// machine is one that pods are sent to. A taint NoExecute stops those that run there
+// machineAbility is that pods are sent to a machine that somebody adds. A taint NoExecute stops those that run there
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
-func machine(o *object.Object) []ability {
+func machineAbility(o *object.Object) []ability {
 	can := []ability{{consequence: WidensAccess, severity: Critical, description: "is a machine that pods are sent to"}}
 	for taint := range items(o.Root.At("spec", "taints")) {
 		if taint.Scalar("effect") == "NoExecute" {
@@ -168,8 +168,8 @@ func followedPlaces(n *object.Node, keys []string) []string {
 	return sortedDistinct(found)
 }
 
-// fluxStageAbility is what a stage of Flux applies that an overlay or a chart brings.
-func fluxStageAbility(o *object.Object) []ability {
+// kustomizationAbility is what a stage of Flux applies that an overlay or a chart brings.
+func kustomizationAbility(o *object.Object) []ability {
 	return warningAbility(ChangesSync, "makes the GitOps engine apply "+cmp.Or(o.Root.Scalar("spec", "path"), "everything")+" of "+cmp.Or(o.Root.Scalar("spec", "sourceRef", "name"), "a source")+", which is not part of this review")
 }
 

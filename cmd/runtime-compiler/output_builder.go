@@ -86,7 +86,7 @@ func (b *outputBuilder) outputUntouched() (intact, compared bool) {
 
 // inspectOutput looks at the whole output.
 func (b *outputBuilder) inspectOutput() (intact, compared bool) {
-	if disk.Interrupted(b.reports.out) {
+	if disk.WasInterrupted(b.reports.out) {
 		return false, false
 	}
 	tree := openOutputTree(b.reports.out)

@@ -101,11 +101,11 @@ func TestRecover(t *testing.T) {
 			put(t, folder, present)
 			put(t, filepath.Join(place, treeFolder), staged)
 			tc.left(t, folder, place)
-			if !Interrupted(folder) {
+			if !WasInterrupted(folder) {
 				t.Error("nobody notices that there is something to finish")
 			}
 			open(t, folder)
-			if Interrupted(folder) {
+			if WasInterrupted(folder) {
 				t.Error("there is still something to finish")
 			}
 			if diff := cmp.Diff(tc.want, list(t, folder)); diff != "" {

@@ -44,13 +44,13 @@ func successNote(exit *corev1.ContainerStateTerminated) string {
 	return "; " + diagnose.VerdictSentence(verdict)
 }
 
-// predictedEnd returns how a job ended whose launcher has said so, although its JobSet does not know yet, or nil. kubelet tells
+// endToldByLauncher returns how a job ended whose launcher has said so, although its JobSet does not know yet, or nil. kubelet tells
 // the end of the launcher's container, and with it the verdict of the agent, 2 s before pod, Job and JobSet have ended one
 // after the other. A failure is told at once only where nothing that may still come explains it better.
 //
 // A job of a queue waits for its JobSet: of a TrainJob that is over, Kueue suspends the Jobs that are not (pkg/controller/jobframework,
 // shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
-func (f *Facts) predictedEnd() *JobEnd {
+func (f *Facts) endToldByLauncher() *JobEnd {
 	launcher := observe.LauncherOf(f.Current)
 	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.HasAgent(f.JobSet) || !endsWithLauncher(f.JobSet) {
 		return nil

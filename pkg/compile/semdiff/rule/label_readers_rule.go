@@ -18,10 +18,10 @@ var readersRule = &Rule{
 		return !c.Whole() && readerOf(c) != nil
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		effects := judgeByCauseAnd(readerOf, (*Cluster).readByProgram)(c, changes)
+		effects := judgeByCauseAnd(readerOf, (*Cluster).labelReadByProgramEffect)(c, changes)
 		for _, change := range c.added {
 			if !change.Disposal.WithCluster && isForeignObject(change.After) {
-				effects = append(effects, c.readByProgramWhenNew(change)...)
+				effects = append(effects, c.newLabelReadByProgramEffects(change)...)
 			}
 		}
 		return effects
@@ -118,7 +118,7 @@ func readerOfKey(key string) *keyReader {
 	return nil
 }
 
-func (c *Cluster) readByProgram(part []*match.Change) Effect {
+func (c *Cluster) labelReadByProgramEffect(part []*match.Change) Effect {
 	r, o := readerOf(part[0]), part[0].Object()
 	severity := Warning
 	if r.consequence == WidensSecurity && slices.ContainsFunc(part, func(change *match.Change) bool { return strings.EqualFold(change.New.Scalar(), "unconfined") }) {
@@ -136,8 +136,8 @@ func (c *Cluster) readByProgram(part []*match.Change) Effect {
 	return e
 }
 
-// readByProgramWhenNew tells what a new object carries for a program whose doing is known.
-func (c *Cluster) readByProgramWhenNew(change *match.Change) []Effect {
+// newLabelReadByProgramEffects tells what a new object carries for a program whose doing is known.
+func (c *Cluster) newLabelReadByProgramEffects(change *match.Change) []Effect {
 	var effects []Effect
 	for entry := range items(change.After.Root.At("metadata", "annotations")) {
 		if r := readerOfKey(entry.Key); r != nil && r.consequence != Unclassified && r.readsOf(change.Kind(), false) {

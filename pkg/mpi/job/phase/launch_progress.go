@@ -93,7 +93,7 @@ func (f *Facts) PodsReady() (ready bool, why *diagnose.Cause) {
 	if taken := diagnose.FirstDisruption(f.currentEvidence()); taken != nil && !f.IsStopping() && !f.SuspendWanted() {
 		return false, taken
 	}
-	if observe.CountReady(f.Current) >= f.Want {
+	if observe.CountReadyOnce(f.Current) >= f.Want {
 		return true, nil
 	}
 	if lost := f.PodDisruption(); lost != nil {

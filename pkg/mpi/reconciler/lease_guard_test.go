@@ -44,28 +44,28 @@ func TestHeldLease(t *testing.T) {
 	theirs := resourcelock.LeaderElectionRecord{HolderIdentity: "another"}
 	for name, tc := range map[string]struct {
 		why  string
-		do   func(t *testing.T, l *heldLease, s *leaseServer)
+		do   func(t *testing.T, l *leaseGuard, s *leaseServer)
 		lost bool
 	}{
-		"Renewed": {"a renewal counts from when it was sent", func(t *testing.T, l *heldLease, _ *leaseServer) {
+		"Renewed": {"a renewal counts from when it was sent", func(t *testing.T, l *leaseGuard, _ *leaseServer) {
 			for range 10 {
 				time.Sleep(heldFor - time.Millisecond)
 				wanted(t, l.Update(t.Context(), mine), nil)
 			}
 		}, false},
-		"CutOff": {"nobody may work when a standby may", func(_ *testing.T, _ *heldLease, _ *leaseServer) { time.Sleep(heldFor + time.Millisecond) }, true},
-		"Slow": {"the API server may have written at once what it answered late", func(t *testing.T, l *heldLease, s *leaseServer) {
+		"CutOff": {"nobody may work when a standby may", func(_ *testing.T, _ *leaseGuard, _ *leaseServer) { time.Sleep(heldFor + time.Millisecond) }, true},
+		"Slow": {"the API server may have written at once what it answered late", func(t *testing.T, l *leaseGuard, s *leaseServer) {
 			s.delay = heldFor - 100*time.Millisecond
 			wanted(t, l.Update(t.Context(), mine), nil)
 			time.Sleep(200 * time.Millisecond)
 		}, true},
-		"Given back": {"work ended before in order", func(t *testing.T, l *heldLease, _ *leaseServer) {
+		"Given back": {"work ended before in order", func(t *testing.T, l *leaseGuard, _ *leaseServer) {
 			_, _, err := l.Get(t.Context())
 			wanted(t, err, nil)
 			wanted(t, l.Update(t.Context(), nobodys), nil)
 			time.Sleep(time.Hour)
 		}, false},
-		"Robbed": {"a process that slept finds another holder", func(t *testing.T, l *heldLease, s *leaseServer) {
+		"Robbed": {"a process that slept finds another holder", func(t *testing.T, l *leaseGuard, s *leaseServer) {
 			s.record = theirs
 			_, _, err := l.Get(t.Context())
 			wanted(t, err, errLeaseLost)
@@ -75,11 +75,11 @@ func TestHeldLease(t *testing.T) {
 			}
 			time.Sleep(time.Hour) // it ends once
 		}, true},
-		"Closed": {"what began after it must not end with it", func(_ *testing.T, l *heldLease, _ *leaseServer) {
+		"Closed": {"what began after it must not end with it", func(_ *testing.T, l *leaseGuard, _ *leaseServer) {
 			l.ignoreLoss()
 			time.Sleep(heldFor + time.Millisecond)
 		}, false},
-		"Not asked again": {"a lost lease is for the next start", func(t *testing.T, l *heldLease, _ *leaseServer) {
+		"Not asked again": {"a lost lease is for the next start", func(t *testing.T, l *leaseGuard, _ *leaseServer) {
 			time.Sleep(heldFor + time.Millisecond)
 			synctest.Wait()
 			_, _, err := l.Get(t.Context())
@@ -90,7 +90,7 @@ func TestHeldLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, ended := &leaseServer{}, 0
-				l := &heldLease{Interface: s, end: func() { ended++ }}
+				l := &leaseGuard{Interface: s, end: func() { ended++ }}
 				wanted(t, l.Create(t.Context(), mine), nil)
 				tc.do(t, l, s)
 				synctest.Wait()
@@ -108,7 +108,7 @@ func TestHeldLease(t *testing.T) {
 // A standby gives back what it never held when it ends: client-go tries.
 func TestStandbyLeavesTheLease(t *testing.T) {
 	s := &leaseServer{record: resourcelock.LeaderElectionRecord{HolderIdentity: "another"}}
-	l := &heldLease{Interface: s, end: func() { t.Error("it has nothing to lose") }}
+	l := &leaseGuard{Interface: s, end: func() { t.Error("it has nothing to lose") }}
 	_, _, err := l.Get(t.Context())
 	wanted(t, err, nil)
 	wanted(t, l.Update(t.Context(), resourcelock.LeaderElectionRecord{}), errLeaseLost)
@@ -117,7 +117,7 @@ func TestStandbyLeavesTheLease(t *testing.T) {
 // Renewals come several times a second, and a standby counts from the last one.
 func TestRenewalsDiffer(t *testing.T) {
 	s := &leaseServer{record: resourcelock.LeaderElectionRecord{HolderIdentity: "another", RenewTime: metav1.NewTime(time.Unix(1, 0))}}
-	l := &heldLease{Interface: s}
+	l := &leaseGuard{Interface: s}
 	_, first, err := l.Get(t.Context())
 	wanted(t, err, nil)
 	s.record.RenewTime = metav1.NewTime(time.Unix(1, 400_000_000))

@@ -31,10 +31,10 @@ const (
 
 var errLeaseLost = errors.New("the lease is lost: it could not be renewed in time, or somebody else holds it")
 
-// heldLease is the lock of the election, and ends what works under it in time. client-go alone does not: when it cannot renew, it first
+// leaseGuard is the lock of the election, and ends what works under it in time. client-go alone does not: when it cannot renew, it first
 // tries to give the lease back, for as long as renewDeadline, while everything works on; and what it gives back may by then be the lease
 // of somebody else.
-type heldLease struct {
+type leaseGuard struct {
 	resourcelock.Interface
 	// end ends what works under the lease.
 	end func()
@@ -47,8 +47,8 @@ type heldLease struct {
 	holder string
 }
 
-// newHeldLease returns the lock that the leader holds.
-func newHeldLease(config *rest.Config, options Options, end func()) (*heldLease, error) {
+// newLeaseGuard returns the lock that the leader holds.
+func newLeaseGuard(config *rest.Config, options Options, end func()) (*leaseGuard, error) {
 	clients, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), "leader-election"))
 	if err != nil {
 		return nil, fmt.Errorf("create client for the lease: %w", err)
@@ -57,7 +57,7 @@ func newHeldLease(config *rest.Config, options Options, end func()) (*heldLease,
 	if identity == "" {
 		identity = string(uuid.NewUUID())
 	}
-	return &heldLease{end: end, Interface: &resourcelock.LeaseLock{
+	return &leaseGuard{end: end, Interface: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: options.Namespace, Name: FieldOwner},
 		Client:     clients.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
@@ -65,13 +65,13 @@ func newHeldLease(config *rest.Config, options Options, end func()) (*heldLease,
 }
 
 // isLost reports whether the lease was held and is not any more.
-func (l *heldLease) isLost() bool {
+func (l *leaseGuard) isLost() bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.gone
 }
 
-func (l *heldLease) markLost() {
+func (l *leaseGuard) markLost() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.gone || l.closed {
@@ -82,7 +82,7 @@ func (l *heldLease) markLost() {
 }
 
 // ignoreLoss is for when nothing works under the lease any more: losing it ends nothing then, least of all what began after it.
-func (l *heldLease) ignoreLoss() {
+func (l *leaseGuard) ignoreLoss() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.closed = true
@@ -90,7 +90,7 @@ func (l *heldLease) ignoreLoss() {
 
 // Get reads the lease. Who held it and reads the name of somebody else has lost it. A standby tells renewals apart by the text that is
 // returned, where client-go writes whole seconds: it would count leaseDuration from the first renewal of a second, up to a second early.
-func (l *heldLease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+func (l *leaseGuard) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	if l.isLost() {
 		return nil, nil, errLeaseLost
 	}
@@ -110,16 +110,16 @@ func (l *heldLease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 }
 
 // Create makes the lease.
-func (l *heldLease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *leaseGuard) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.writeRecord(record, func() error { return l.Interface.Create(ctx, record) })
 }
 
 // Update takes the lease, renews it, or gives it back.
-func (l *heldLease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+func (l *leaseGuard) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.writeRecord(record, func() error { return l.Interface.Update(ctx, record) })
 }
 
-func (l *heldLease) writeRecord(record resourcelock.LeaderElectionRecord, write func() error) error {
+func (l *leaseGuard) writeRecord(record resourcelock.LeaderElectionRecord, write func() error) error {
 	l.mutex.Lock()
 	foreign := record.HolderIdentity == "" && l.holder != l.Identity()
 	gone := l.gone

@@ -176,7 +176,7 @@ func (s *jobView) countReady() *PodCount {
 	return nil
 }
 
-// readyPodsOf counts pods that are ready or have succeeded, as observe.CountReady does.
+// readyPodsOf counts pods that are ready or have succeeded, as observe.CountReadyOnce does.
 func readyPodsOf(j *batchv1.Job) int {
 	return int(ptr.Deref(j.Status.Ready, 0) + j.Status.Succeeded + j.Status.Failed)
 }

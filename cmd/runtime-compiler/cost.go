@@ -73,7 +73,7 @@ func (c *costOptions) run(cmd *cobra.Command, file string) error {
 	if len(clusters) != 1 {
 		return fmt.Errorf("an audit log belongs to one cluster: name it with --cluster: %s", strings.Join(clusterNames(clusters), ", "))
 	}
-	steps, err := readSteps(cmd, file)
+	steps, err := readJobSteps(cmd, file)
 	if err != nil {
 		return cli.Failure(err)
 	}
@@ -110,16 +110,16 @@ func clusterNames(clusters []*plan.Cluster) []string {
 	return names
 }
 
-func readSteps(cmd *cobra.Command, name string) ([]cost.Step, error) {
+func readJobSteps(cmd *cobra.Command, name string) ([]cost.JobStep, error) {
 	if name == "-" {
-		return cost.ReadSteps(cmd.InOrStdin())
+		return cost.ReadJobSteps(cmd.InOrStdin())
 	}
 	file, err := os.Open(name) //nolint:gosec // a file that the user names
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, source.Reason(err))
 	}
 	defer file.Close()
-	steps, err := cost.ReadSteps(file)
+	steps, err := cost.ReadJobSteps(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -127,7 +127,7 @@ func readSteps(cmd *cobra.Command, name string) ([]cost.Step, error) {
 }
 
 // billMonth bills the month, or what the log has of it.
-func (c *costOptions) billMonth(steps []cost.Step, cluster *plan.Cluster) (cost.Bill, error) {
+func (c *costOptions) billMonth(steps []cost.JobStep, cluster *plan.Cluster) (cost.Bill, error) {
 	if len(steps) == 0 {
 		return cost.Bill{}, fmt.Errorf("there is no step of a job: does the policy of the audit log have the rules of docs/audit-policy.yaml?")
 	}
@@ -142,38 +142,38 @@ func (c *costOptions) billMonth(steps []cost.Step, cluster *plan.Cluster) (cost.
 		}
 		from = first
 	}
-	rates := costRatesOf(cluster)
-	return cost.NewBill(cost.Uses(steps), &rates, from, to), nil
+	known := costClusterOf(cluster)
+	return cost.NewBill(cost.MachineUses(steps), &known, from, to), nil
 }
 
-// costRatesOf takes from a plan what decides about costs.
-func costRatesOf(c *plan.Cluster) cost.Rates {
-	r := cost.Rates{
-		Tenants: map[string]string{}, Runtimes: map[string]cost.Runtime{}, Prices: map[string]float64{}, Guaranteed: map[cost.Share]int64{},
+// costClusterOf takes from a plan what decides about costs.
+func costClusterOf(c *plan.Cluster) cost.Cluster {
+	known := cost.Cluster{
+		Tenants: map[string]string{}, Runtimes: map[string]cost.Runtime{}, Prices: map[string]float64{}, Guaranteed: map[cost.ShareKey]int64{},
 		Queues: c.Queueing != nil,
 	}
 	for i := range c.Capacity {
 		if price := c.Capacity[i].PricePerHour.V; price != nil {
-			r.Prices[c.Capacity[i].Profile.Name] = price.AsApproximateFloat64()
+			known.Prices[c.Capacity[i].Profile.Name] = price.AsApproximateFloat64()
 		}
 	}
 	for _, runtimes := range [][]*plan.Runtime{c.Catalog, slices.Collect(c.Compiled())} { // jobs of retired runtimes cost, too
 		for _, runtime := range runtimes {
-			r.Runtimes[runtime.Name.V] = cost.Runtime{Profile: runtime.Profile.Name, Nodes: int64(runtime.DefaultNodes.V)}
+			known.Runtimes[runtime.Name.V] = cost.Runtime{Profile: runtime.Profile.Name, Nodes: int64(runtime.DefaultNodes.V)}
 		}
 	}
 	for _, t := range c.Tenants {
 		for _, namespace := range t.Namespaces {
-			r.Tenants[namespace.V] = t.Name.V
+			known.Tenants[namespace.V] = t.Name.V
 		}
 		if t.Queue == nil {
 			continue
 		}
 		for _, share := range t.Queue.Shares {
-			r.Guaranteed[cost.Share{Tenant: t.Name.V, Profile: share.Profile.Name}] = int64(share.Nodes.V)
+			known.Guaranteed[cost.ShareKey{Tenant: t.Name.V, Profile: share.Profile.Name}] = int64(share.Nodes.V)
 		}
 	}
-	return r
+	return known
 }
 
 func (c *costOptions) write(out io.Writer, bill *cost.Bill, cluster *plan.Cluster) error {
@@ -192,19 +192,19 @@ func (c *costOptions) write(out io.Writer, bill *cost.Bill, cluster *plan.Cluste
 		head = append(head, strings.ToUpper(key))
 	}
 	t.writeLine(append(head, "PROFILE", "JOBS", "MACHINE-HOURS", "GUARANTEED", "BORROWED", "COST")...)
-	for _, row := range bill.By(c.by...) {
+	for _, row := range bill.SumBy(c.by...) {
 		var cells []string
 		for _, key := range c.by {
-			cells = append(cells, orDash(row.Key(key)))
+			cells = append(cells, orDash(row.KeyValue(key)))
 		}
-		t.writeLine(append(cells, orDash(row.Profile), strconv.Itoa(row.Jobs), cost.Number(row.MachineHours), cost.Number(row.Guaranteed), cost.Number(row.Borrowed), orDash(cost.Money(row.Cost, row.Priced)))...)
+		t.writeLine(append(cells, orDash(row.Profile), strconv.Itoa(row.Jobs), cost.FormatNumber(row.MachineHours), cost.FormatNumber(row.Guaranteed), cost.FormatNumber(row.Borrowed), orDash(cost.FormatMoney(row.Cost, row.Priced)))...)
 	}
 	if len(bill.Idle) > 0 {
 		t.writeLine("")
 		t.writeLine("TENANT", "PROFILE", "IDLE", "COST")
 	}
 	for _, idle := range bill.Idle {
-		t.writeLine(idle.Tenant, idle.Profile, cost.Number(idle.MachineHours), orDash(cost.Money(idle.Cost, idle.Priced)))
+		t.writeLine(idle.Tenant, idle.Profile, cost.FormatNumber(idle.MachineHours), orDash(cost.FormatMoney(idle.Cost, idle.Priced)))
 	}
 	return t.Flush()
 }

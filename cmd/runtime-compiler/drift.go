@@ -104,7 +104,7 @@ func (d *driftOptions) run(cmd *cobra.Command) error {
 	if report.Fails(threshold) {
 		return errFailOn(d.failOn)
 	}
-	if n := len(cluster.Found().Unreadable); n > 0 && d.failOn != failOnNothing {
+	if n := len(cluster.Findings().Unreadable); n > 0 && d.failOn != failOnNothing {
 		return cli.Failure(fmt.Errorf("nobody knows whether there is drift: %d could not be read", n))
 	}
 	return nil
@@ -157,14 +157,14 @@ func (d *driftOptions) compare(ctx context.Context, cmd *cobra.Command, cluster 
 	defer shown.ClearLine()
 	var in semdiff.Input
 	for i, u := range units {
-		before, after, err := cluster.Unit(ctx, u.Objects)
+		before, after, err := cluster.CompareUnit(ctx, u.Objects)
 		if err != nil {
 			return nil, err
 		}
 		in.Units = append(in.Units, semdiff.NewUnit(u.Cluster, u.Name, emptyIfNil(before), emptyIfNil(after), nil))
 		shown.ShowUnits(i+1, len(units)+1)
 	}
-	extra, err := cluster.Extra(ctx)
+	extra, err := cluster.ExtraObjects(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ type driftProblem struct {
 }
 
 func (d *driftOptions) write(w io.Writer, cluster *live.Cluster, report *semdiff.Report) error {
-	found := cluster.Found()
+	found := cluster.Findings()
 	compared := render.ComparedStates{From: "cluster " + d.input.Cluster, To: workingTree}
 	if d.format == cli.FormatText {
 		writeDriftFindings(w, &found)
@@ -224,7 +224,7 @@ func (d *driftOptions) write(w io.Writer, cluster *live.Cluster, report *semdiff
 // shownOf is how many objects of a list people read.
 const shownOf = 20
 
-func writeDriftFindings(w io.Writer, f *live.Found) {
+func writeDriftFindings(w io.Writer, f *live.Findings) {
 	for _, part := range []struct {
 		heading string
 		lines   []string

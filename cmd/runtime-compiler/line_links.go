@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"lockstep.dev/lockstep/pkg/compile/revision"
+	"lockstep.dev/lockstep/pkg/compile/gitfs"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/render"
 )
 
@@ -48,7 +48,7 @@ func lineAddressOf(template, root string, of comparedState) string {
 	if hash == "" && of.name != workingTree {
 		return ""
 	}
-	if opened, err := revision.Open(root); err == nil {
+	if opened, err := gitfs.Open(root); err == nil {
 		prefix = opened.Prefix()
 		if head, err := opened.Revision("HEAD"); err == nil {
 			hash = cmp.Or(hash, head.Hash())

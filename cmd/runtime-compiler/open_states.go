@@ -11,7 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/internal/cli/compiling"
-	"lockstep.dev/lockstep/pkg/compile/revision"
+	"lockstep.dev/lockstep/pkg/compile/gitfs"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -55,17 +55,17 @@ func openStates(root, from, to string) (before, after comparedState, err error) 
 // stateOpener opens sides. It opens the repository of --root when the first revision is asked for.
 type stateOpener struct {
 	root       string
-	repository *revision.Repository
+	repository *gitfs.Repository
 }
 
 // workingTree takes the files of --root as they are on disk.
 func (o *stateOpener) workingTree() (comparedState, error) {
-	opened, err := revision.Open(o.root)
+	opened, err := gitfs.Open(o.root)
 	if err != nil {
 		// Two folders can be compared without git.
 		return openFolder(o.root, workingTree)
 	}
-	if opened.Bare() {
+	if opened.IsBare() {
 		return comparedState{}, fmt.Errorf("--to is not given, and `%s` is a bare repository, which has no working tree: name the revision that is compared", o.root)
 	}
 	o.repository = opened
@@ -104,7 +104,7 @@ func (o *stateOpener) openNamed(flag, name string, beside fs.FS) (comparedState,
 		return comparedState{name: name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
 	case isFolder:
 		return openFolder(name, name)
-	case errors.Is(err, revision.ErrNoRepository):
+	case errors.Is(err, gitfs.ErrNoRepository):
 		return comparedState{}, fmt.Errorf("%s `%s` is not a folder, and %w: name two folders, or set --root to a folder of a git repository", flag, name, err)
 	}
 	return comparedState{}, badRevisionError(flag, err)
@@ -113,7 +113,7 @@ func (o *stateOpener) openNamed(flag, name string, beside fs.FS) (comparedState,
 // badRevisionError is the error about a revision: a text that is not a name of one is a mistake on the command line.
 func badRevisionError(flag string, err error) error {
 	err = fmt.Errorf("%s: %w", flag, err)
-	if errors.Is(err, revision.ErrName) {
+	if errors.Is(err, gitfs.ErrName) {
 		return err
 	}
 	return cli.Failure(err)
@@ -122,7 +122,7 @@ func badRevisionError(flag string, err error) error {
 // mergeBase is where a revision, HEAD for the working tree, left the default branch.
 func (o *stateOpener) mergeBase(of string, beside fs.FS) (comparedState, error) {
 	found, err := o.mergeBaseOf(cmp.Or(of, "HEAD"))
-	if errors.Is(err, revision.ErrNoRepository) {
+	if errors.Is(err, gitfs.ErrNoRepository) {
 		return comparedState{}, fmt.Errorf("--from is not given, and %w: name a folder to compare with", err)
 	}
 	if err != nil {
@@ -131,7 +131,7 @@ func (o *stateOpener) mergeBase(of string, beside fs.FS) (comparedState, error) 
 	return comparedState{name: found.Name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
 }
 
-func (o *stateOpener) mergeBaseOf(name string) (*revision.Revision, error) {
+func (o *stateOpener) mergeBaseOf(name string) (*gitfs.Revision, error) {
 	own, err := o.revision(name)
 	if err != nil {
 		return nil, err
@@ -143,9 +143,9 @@ func (o *stateOpener) mergeBaseOf(name string) (*revision.Revision, error) {
 	return o.repository.MergeBase(branch, own)
 }
 
-func (o *stateOpener) revision(name string) (*revision.Revision, error) {
+func (o *stateOpener) revision(name string) (*gitfs.Revision, error) {
 	if o.repository == nil {
-		opened, err := revision.Open(o.root)
+		opened, err := gitfs.Open(o.root)
 		if err != nil {
 			return nil, err
 		}

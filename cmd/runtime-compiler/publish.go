@@ -16,7 +16,7 @@ import (
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/internal/cli/compiling"
-	"lockstep.dev/lockstep/pkg/compile/revision"
+	"lockstep.dev/lockstep/pkg/compile/gitfs"
 	"lockstep.dev/lockstep/pkg/publish/artifact"
 	"lockstep.dev/lockstep/pkg/publish/branch"
 )
@@ -117,7 +117,7 @@ func (p *publishOptions) run(cmd *cobra.Command) error {
 	p.input.LimitProcessors()
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	opened, err := revision.Open(p.input.Root)
+	opened, err := gitfs.Open(p.input.Root)
 	if err != nil {
 		return cli.Failure(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/emit"
-	"lockstep.dev/lockstep/pkg/compile/revision"
+	"lockstep.dev/lockstep/pkg/compile/gitfs"
 	"lockstep.dev/lockstep/pkg/publish"
 	"lockstep.dev/lockstep/pkg/publish/artifact"
 	"lockstep.dev/lockstep/pkg/publish/branch"
@@ -36,7 +36,7 @@ type compiledTree struct {
 }
 
 // compileCommit compiles a commit.
-func (p *publishOptions) compileCommit(ctx context.Context, cmd *cobra.Command, opened *revision.Repository, to *branch.Branch) (*compiledTree, error) {
+func (p *publishOptions) compileCommit(ctx context.Context, cmd *cobra.Command, opened *gitfs.Repository, to *branch.Branch) (*compiledTree, error) {
 	name, err := p.revisionToCompile(ctx, to)
 	if err != nil {
 		return nil, cli.Failure(err)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Row is what the jobs with the same tenant, person, runtime and queue used. Its JSON is stable.
-type Row struct {
+// BillRow is what the jobs with the same tenant, person, runtime and queue used. Its JSON is stable.
+type BillRow struct {
 	// Tenant is the namespace where no tenant has it.
 	Tenant string `json:"tenant"`
 	// Person is empty for jobs that are older than the log, as are Runtime and Queue.
@@ -27,8 +27,8 @@ type Row struct {
 	Priced bool    `json:"priced"`
 }
 
-// Idle is what of its guaranteed machines a tenant did not use. Others may have borrowed it.
-type Idle struct {
+// IdleMachines is what of its guaranteed machines a tenant did not use. Others may have borrowed it.
+type IdleMachines struct {
 	Tenant       string  `json:"tenant"`
 	Profile      string  `json:"profile"`
 	MachineHours float64 `json:"machineHours"`
@@ -38,22 +38,22 @@ type Idle struct {
 
 // Bill is what a span of time cost. Its JSON is stable.
 type Bill struct {
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
-	Rows []Row     `json:"rows"`
-	Idle []Idle    `json:"idle"`
+	From time.Time      `json:"from"`
+	To   time.Time      `json:"to"`
+	Rows []BillRow      `json:"rows"`
+	Idle []IdleMachines `json:"idle"`
 }
 
 // NewBill adds up what was used between two moments.
-func NewBill(uses []Use, r *Rates, from, to time.Time) Bill {
-	b := Bill{From: from, To: to, Rows: []Row{}, Idle: []Idle{}}
-	rows, jobs := map[Row]*Row{}, map[Row]map[string]bool{}
-	guaranteed := map[Share]float64{}
-	for share, spans := range byShare(uses, r, from, to) {
-		divided := divide(spans, r.room(share))
+func NewBill(uses []MachineUse, c *Cluster, from, to time.Time) Bill {
+	b := Bill{From: from, To: to, Rows: []BillRow{}, Idle: []IdleMachines{}}
+	rows, jobs := map[BillRow]*BillRow{}, map[BillRow]map[string]bool{}
+	guaranteed := map[ShareKey]float64{}
+	for share, spans := range usesByShare(uses, c, from, to) {
+		divided := divideHours(spans, c.guaranteedOrAll(share))
 		for _, use := range spans { // in one order, so that a sum has the same last digit each time
 			hours := divided[use]
-			key := Row{Tenant: share.Tenant, Person: use.Person, Runtime: use.Runtime, Queue: use.Queue, Profile: share.Profile}
+			key := BillRow{Tenant: share.Tenant, Person: use.Person, Runtime: use.Runtime, Queue: use.Queue, Profile: share.Profile}
 			if rows[key] == nil {
 				row := key
 				rows[key], jobs[key] = &row, map[string]bool{}
@@ -66,31 +66,33 @@ func NewBill(uses []Use, r *Rates, from, to time.Time) Bill {
 	}
 	for key, row := range rows {
 		row.Jobs, row.MachineHours = len(jobs[key]), row.Guaranteed+row.Borrowed
-		row.Cost, row.Priced = r.price(row.Profile, row.MachineHours)
+		row.Cost, row.Priced = c.costOf(row.Profile, row.MachineHours)
 		b.Rows = append(b.Rows, *row)
 	}
-	slices.SortFunc(b.Rows, compare)
-	for share, machines := range r.Guaranteed {
+	slices.SortFunc(b.Rows, compareRows)
+	for share, machines := range c.Guaranteed {
 		hours := float64(machines)*to.Sub(from).Hours() - guaranteed[share]
-		idle := Idle{Tenant: share.Tenant, Profile: share.Profile, MachineHours: hours}
-		idle.Cost, idle.Priced = r.price(share.Profile, hours)
+		idle := IdleMachines{Tenant: share.Tenant, Profile: share.Profile, MachineHours: hours}
+		idle.Cost, idle.Priced = c.costOf(share.Profile, hours)
 		b.Idle = append(b.Idle, idle)
 	}
-	slices.SortFunc(b.Idle, func(x, y Idle) int { return cmp.Or(cmp.Compare(x.Tenant, y.Tenant), cmp.Compare(x.Profile, y.Profile)) })
+	slices.SortFunc(b.Idle, func(x, y IdleMachines) int {
+		return cmp.Or(cmp.Compare(x.Tenant, y.Tenant), cmp.Compare(x.Profile, y.Profile))
+	})
 	return b
 }
 
-func compare(a, b Row) int {
+func compareRows(a, b BillRow) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Person, b.Person), cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Queue, b.Queue),
 		cmp.Compare(a.Profile, b.Profile))
 }
 
-// By returns the rows of a bill added up by some of the keys `tenant`, `person`, `runtime` and `queue`; the others are empty in them.
-func (b *Bill) By(keys ...string) []Row {
-	sums := map[Row]*Row{}
+// SumBy returns the rows of a bill added up by some of the keys `tenant`, `person`, `runtime` and `queue`; the others are empty in them.
+func (b *Bill) SumBy(keys ...string) []BillRow {
+	sums := map[BillRow]*BillRow{}
 	for _, row := range b.Rows {
-		key := Row{Profile: row.Profile}
-		for name, field := range fields {
+		key := BillRow{Profile: row.Profile}
+		for name, field := range keyFields {
 			if slices.Contains(keys, name) {
 				*field(&key) = *field(&row)
 			}
@@ -101,26 +103,26 @@ func (b *Bill) By(keys ...string) []Row {
 		}
 		sums[key].add(&row)
 	}
-	var result []Row
+	var result []BillRow
 	for _, row := range sums {
 		result = append(result, *row)
 	}
-	slices.SortFunc(result, compare)
+	slices.SortFunc(result, compareRows)
 	return result
 }
 
 // Keys are what rows can be added up by.
 var Keys = []string{"tenant", "person", "runtime", "queue"}
 
-var fields = map[string]func(*Row) *string{
-	"tenant": func(r *Row) *string { return &r.Tenant }, "person": func(r *Row) *string { return &r.Person },
-	"runtime": func(r *Row) *string { return &r.Runtime }, "queue": func(r *Row) *string { return &r.Queue },
+var keyFields = map[string]func(*BillRow) *string{
+	"tenant": func(r *BillRow) *string { return &r.Tenant }, "person": func(r *BillRow) *string { return &r.Person },
+	"runtime": func(r *BillRow) *string { return &r.Runtime }, "queue": func(r *BillRow) *string { return &r.Queue },
 }
 
-// Key returns what a row has of a key, one of Keys.
-func (r *Row) Key(name string) string { return *fields[name](r) }
+// KeyValue returns what a row has of a key, one of Keys.
+func (r *BillRow) KeyValue(name string) string { return *keyFields[name](r) }
 
-func (r *Row) add(other *Row) {
+func (r *BillRow) add(other *BillRow) {
 	r.Jobs += other.Jobs
 	r.MachineHours += other.MachineHours
 	r.Guaranteed += other.Guaranteed
@@ -129,22 +131,22 @@ func (r *Row) add(other *Row) {
 	r.Priced = other.Priced // a price is that of the profile, which they share
 }
 
-// room is how many machines of a share are not borrowed; -1 for all.
-func (r *Rates) room(s Share) int64 {
-	if !r.Queues || s.Profile == "" {
+// guaranteedOrAll is how many machines of a share are guaranteed, so that they are not borrowed; -1 for all that there are.
+func (c *Cluster) guaranteedOrAll(s ShareKey) int64 {
+	if !c.Queues || s.Profile == "" {
 		return -1
 	}
-	return r.Guaranteed[s]
+	return c.Guaranteed[s]
 }
 
-func (r *Rates) price(profile string, hours float64) (float64, bool) {
-	price, known := r.Prices[profile]
+func (c *Cluster) costOf(profile string, hours float64) (float64, bool) {
+	price, known := c.Prices[profile]
 	return price * hours, known
 }
 
-// byShare cuts uses to the span that is billed, names their tenant and profile, and fills in how many nodes they had.
-func byShare(uses []Use, r *Rates, from, to time.Time) map[Share][]Use {
-	shares := map[Share][]Use{}
+// usesByShare cuts uses to the span that is billed, names their tenant and profile, and fills in how many nodes they had.
+func usesByShare(uses []MachineUse, c *Cluster, from, to time.Time) map[ShareKey][]MachineUse {
+	shares := map[ShareKey][]MachineUse{}
 	for _, use := range uses {
 		if use.From.Before(from) {
 			use.From = from
@@ -155,40 +157,40 @@ func byShare(uses []Use, r *Rates, from, to time.Time) map[Share][]Use {
 		if !use.From.Before(use.To) {
 			continue
 		}
-		runtime := r.Runtimes[use.Runtime]
+		runtime := c.Runtimes[use.Runtime]
 		use.Nodes = cmp.Or(use.Nodes, runtime.Nodes, 1) // one where nobody knows
-		share := Share{cmp.Or(r.Tenants[use.Namespace], use.Namespace), runtime.Profile}
+		share := ShareKey{cmp.Or(c.Tenants[use.Namespace], use.Namespace), runtime.Profile}
 		shares[share] = append(shares[share], use)
 	}
 	return shares
 }
 
-// hours are machine-hours of one use.
-type hours struct{ guaranteed, borrowed float64 }
+// useHours are machine-hours of one use.
+type useHours struct{ guaranteed, borrowed float64 }
 
-// divide says how much of each use was within the machines of a share. Who came first has them; who goes leaves them to the next.
-func divide(uses []Use, room int64) map[Use]hours {
+// divideHours says how much of each use was within the machines of a share. Who came first has them; who goes leaves them to the next.
+func divideHours(uses []MachineUse, room int64) map[MachineUse]useHours {
 	var moments []time.Time
 	for _, use := range uses {
 		moments = append(moments, use.From, use.To)
 	}
 	slices.SortFunc(moments, time.Time.Compare)
-	result := map[Use]hours{}
-	var active []Use // by their beginning, as uses are
+	result := map[MachineUse]useHours{}
+	var active []MachineUse // by their beginning, as uses are
 	next := 0
 	for i := 1; i < len(moments); i++ {
 		now := moments[i-1]
-		active = slices.DeleteFunc(active, func(u Use) bool { return !u.To.After(now) })
+		active = slices.DeleteFunc(active, func(u MachineUse) bool { return !u.To.After(now) })
 		for ; next < len(uses) && !uses[next].From.After(now); next++ {
 			active = append(active, uses[next])
 		}
-		charge(active, room, moments[i].Sub(now).Hours(), result)
+		addSpan(active, room, moments[i].Sub(now).Hours(), result)
 	}
 	return result
 }
 
-// charge adds a span in which nothing begins or ends.
-func charge(active []Use, room int64, span float64, to map[Use]hours) {
+// addSpan adds a span in which nothing begins or ends.
+func addSpan(active []MachineUse, room int64, span float64, to map[MachineUse]useHours) {
 	for _, use := range active {
 		own := use.Nodes
 		if room >= 0 {

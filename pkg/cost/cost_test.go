@@ -16,39 +16,39 @@ import (
 var start = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
 // step is a step of the job team/NAME some hours after start.
-func step(job, what string, hour float64) cost.Step {
-	s := cost.Step{Namespace: "team", Job: job, What: what, By: "system:serviceaccount:lockstep-system:mpi-controller", Time: start.Add(time.Duration(hour * float64(time.Hour)))}
+func step(job, what string, hour float64) cost.JobStep {
+	s := cost.JobStep{Namespace: "team", Job: job, What: what, By: "system:serviceaccount:lockstep-system:mpi-controller", Time: start.Add(time.Duration(hour * float64(time.Hour)))}
 	if what == "created" {
 		s.By, s.Runtime, s.Nodes = "jane", "gpu", 2
 	}
 	return s
 }
 
-var rates = cost.Rates{
+var rates = cost.Cluster{
 	Tenants: map[string]string{"team": "vision"}, Runtimes: map[string]cost.Runtime{"gpu": {Profile: "h100", Nodes: 4}}, Prices: map[string]float64{"h100": 10},
-	Guaranteed: map[cost.Share]int64{{Tenant: "vision", Profile: "h100"}: 3}, Queues: true,
+	Guaranteed: map[cost.ShareKey]int64{{Tenant: "vision", Profile: "h100"}: 3}, Queues: true,
 }
 
 // TestLives: which hours of a life are billed.
 func TestLives(t *testing.T) {
 	for name, c := range map[string]struct {
-		steps []cost.Step
+		steps []cost.JobStep
 		// hours are machine-hours of two nodes.
 		hours float64
 		jobs  int
 	}{
-		"completes":                       {[]cost.Step{step("a", "created", 0), step("a", "Running", 1), step("a", "Complete", 3)}, 4, 1},
-		"never ran":                       {[]cost.Step{step("a", "created", 0), step("a", "Failed", 3)}, 0, 0},
-		"is started again":                {[]cost.Step{step("a", "created", 0), step("a", "Running", 1), step("a", "Restarting", 2), step("a", "Running", 2.5), step("a", "Failed", 3)}, 4, 1},
-		"suspended and resumed":           {[]cost.Step{step("a", "created", 0), step("a", "Running", 1), step("a", "suspend", 2), step("a", "Suspended", 2.1), step("a", "resume", 5), step("a", "Running", 6), step("a", "Complete", 7)}, 4, 1},
-		"deleted while it runs":           {[]cost.Step{step("a", "created", 0), step("a", "Running", 1), step("a", "deleted", 2)}, 2, 1},
-		"runs still":                      {[]cost.Step{step("a", "created", 0), step("a", "Running", 1), step("b", "created", 4)}, 6, 1},
-		"created again under its name":    {[]cost.Step{step("a", "created", 0), step("a", "Running", 0), step("a", "Complete", 1), step("a", "created", 2), step("a", "Running", 2), step("a", "Complete", 3)}, 4, 2},
-		"before the month and after it":   {[]cost.Step{step("a", "created", -5), step("a", "Running", -5), step("a", "Complete", 1000)}, 2 * 720, 1},
-		"older than the log, one machine": {[]cost.Step{step("a", "Running", 1), step("a", "Complete", 2)}, 1, 1},
+		"completes":                       {[]cost.JobStep{step("a", "created", 0), step("a", "Running", 1), step("a", "Complete", 3)}, 4, 1},
+		"never ran":                       {[]cost.JobStep{step("a", "created", 0), step("a", "Failed", 3)}, 0, 0},
+		"is started again":                {[]cost.JobStep{step("a", "created", 0), step("a", "Running", 1), step("a", "Restarting", 2), step("a", "Running", 2.5), step("a", "Failed", 3)}, 4, 1},
+		"suspended and resumed":           {[]cost.JobStep{step("a", "created", 0), step("a", "Running", 1), step("a", "suspend", 2), step("a", "Suspended", 2.1), step("a", "resume", 5), step("a", "Running", 6), step("a", "Complete", 7)}, 4, 1},
+		"deleted while it runs":           {[]cost.JobStep{step("a", "created", 0), step("a", "Running", 1), step("a", "deleted", 2)}, 2, 1},
+		"runs still":                      {[]cost.JobStep{step("a", "created", 0), step("a", "Running", 1), step("b", "created", 4)}, 6, 1},
+		"created again under its name":    {[]cost.JobStep{step("a", "created", 0), step("a", "Running", 0), step("a", "Complete", 1), step("a", "created", 2), step("a", "Running", 2), step("a", "Complete", 3)}, 4, 2},
+		"before the month and after it":   {[]cost.JobStep{step("a", "created", -5), step("a", "Running", -5), step("a", "Complete", 1000)}, 2 * 720, 1},
+		"older than the log, one machine": {[]cost.JobStep{step("a", "Running", 1), step("a", "Complete", 2)}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bill := cost.NewBill(cost.Uses(c.steps), &rates, start, start.AddDate(0, 1, 0))
+			bill := cost.NewBill(cost.MachineUses(c.steps), &rates, start, start.AddDate(0, 1, 0))
 			var hours float64
 			jobs := 0
 			for _, row := range bill.Rows {
@@ -63,24 +63,24 @@ func TestLives(t *testing.T) {
 
 // TestBorrowed: what came first has what is guaranteed; the rest is borrowed; when the first goes, the second has it.
 func TestBorrowed(t *testing.T) {
-	steps := []cost.Step{
+	steps := []cost.JobStep{
 		step("a", "created", 0), step("a", "Running", 0), step("b", "created", 1), step("b", "Running", 1), // 2 of 3 machines, then 4
 		step("a", "Complete", 2), step("b", "Complete", 4),
 	}
 	steps[2].By = "bob"
-	bill := cost.NewBill(cost.Uses(steps), &rates, start, start.Add(4*time.Hour))
+	bill := cost.NewBill(cost.MachineUses(steps), &rates, start, start.Add(4*time.Hour))
 	want := cost.Bill{
 		From: start, To: start.Add(4 * time.Hour),
-		Rows: []cost.Row{
+		Rows: []cost.BillRow{
 			{Tenant: "vision", Person: "bob", Runtime: "gpu", Profile: "h100", Jobs: 1, MachineHours: 6, Guaranteed: 5, Borrowed: 1, Cost: 60, Priced: true},
 			{Tenant: "vision", Person: "jane", Runtime: "gpu", Profile: "h100", Jobs: 1, MachineHours: 4, Guaranteed: 4, Cost: 40, Priced: true},
 		},
-		Idle: []cost.Idle{{Tenant: "vision", Profile: "h100", MachineHours: 3, Cost: 30, Priced: true}},
+		Idle: []cost.IdleMachines{{Tenant: "vision", Profile: "h100", MachineHours: 3, Cost: 30, Priced: true}},
 	}
 	if diff := cmp.Diff(want, bill); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if sums := bill.By("runtime"); len(sums) != 1 || sums[0].MachineHours != 10 || sums[0].Jobs != 2 || sums[0].Tenant != "" {
+	if sums := bill.SumBy("runtime"); len(sums) != 1 || sums[0].MachineHours != 10 || sums[0].Jobs != 2 || sums[0].Tenant != "" {
 		t.Errorf("by runtime: %+v", sums)
 	}
 }
@@ -89,7 +89,7 @@ func TestBorrowed(t *testing.T) {
 func TestSums(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test
 	for range 200 {
-		var steps []cost.Step
+		var steps []cost.JobStep
 		for i := range 20 {
 			name, from := string(rune('a'+i)), random.Float64()*50
 			made := step(name, "created", from)
@@ -97,7 +97,7 @@ func TestSums(t *testing.T) {
 			steps = append(steps, made, step(name, "Running", from), step(name, "Complete", from+random.Float64()*10))
 		}
 		var b bytes.Buffer
-		uses := cost.Uses(steps)
+		uses := cost.MachineUses(steps)
 		bill := cost.NewBill(uses, &rates, start, start.Add(100*time.Hour))
 		var want, total, guaranteed float64
 		for _, use := range uses {
@@ -124,7 +124,7 @@ func TestSums(t *testing.T) {
 
 // TestNames: users choose names, and neither a spreadsheet nor a browser runs them.
 func TestNames(t *testing.T) {
-	bill := cost.Bill{Rows: []cost.Row{{Tenant: "vision", Person: `=cmd|'/c calc'!A1`, Runtime: "<script>alert(1)</script>", MachineHours: 1.005}}}
+	bill := cost.Bill{Rows: []cost.BillRow{{Tenant: "vision", Person: `=cmd|'/c calc'!A1`, Runtime: "<script>alert(1)</script>", MachineHours: 1.005}}}
 	var csv, html bytes.Buffer
 	if err := bill.WriteCSV(&csv); err != nil {
 		t.Fatal(err)
@@ -143,11 +143,11 @@ func TestReadSteps(t *testing.T) {
 		`{"kind":"Event"}`:          "read the steps of jobs: there is no list of `items`, as `kubectl mpi audit -o json` prints it",
 		`{"items":[{"nodes":"x"}]}`: "read the steps of jobs: json: cannot unmarshal",
 	} {
-		if _, err := cost.ReadSteps(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := cost.ReadJobSteps(strings.NewReader(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	steps, err := cost.ReadSteps(strings.NewReader(`{"items":[{"time":"2026-11-02T00:00:00Z","job":"b"},{"time":"2026-11-01T00:00:00Z","job":"a"}]}`))
+	steps, err := cost.ReadJobSteps(strings.NewReader(`{"items":[{"time":"2026-11-02T00:00:00Z","job":"b"},{"time":"2026-11-01T00:00:00Z","job":"a"}]}`))
 	if err != nil || len(steps) != 2 || steps[0].Job != "a" {
 		t.Errorf("%v %v", steps, err)
 	}

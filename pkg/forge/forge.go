@@ -60,7 +60,7 @@ type Client struct {
 
 // Check says what is missing or wrong, without asking anybody.
 func (c *Client) Check() error {
-	_, err := c.api()
+	_, err := c.newAPI()
 	return err
 }
 
@@ -91,7 +91,7 @@ var (
 
 // Comment makes body the comment that begins with the marker: one, whatever the number of runs.
 func (c *Client) Comment(ctx context.Context, marker, body string) (Posted, error) {
-	api, err := c.api()
+	api, err := c.newAPI()
 	if err != nil {
 		return Posted{}, err
 	}
@@ -101,46 +101,46 @@ func (c *Client) Comment(ctx context.Context, marker, body string) (Posted, erro
 	if n := utf8.RuneCountInString(body); n > api.limit {
 		return Posted{}, fmt.Errorf("%w: it has %d characters, and %s takes %d", ErrTooLong, n, c.Target.Kind, api.limit)
 	}
-	me, err := c.me(ctx, api)
+	me, err := c.tokenOwner(ctx, api)
 	if err != nil {
 		return Posted{}, fmt.Errorf("ask who the token belongs to: %w", err)
 	}
 	for attempt := 0; ; attempt++ {
-		posted, err := c.settle(ctx, api, me, marker, body)
-		var again *uncertain
+		posted, err := c.createOrUpdate(ctx, api, me, marker, body)
+		var again *uncertainWriteError
 		if !errors.As(err, &again) || attempt == attempts-1 {
 			return posted, err
 		}
-		if err := c.wait(ctx, err, backoff(attempt)); err != nil {
+		if err := c.waitAndTell(ctx, err, backoff(attempt)); err != nil {
 			return Posted{}, err
 		}
 	}
 }
 
-// settle looks at what is there, and writes what is missing.
-func (c *Client) settle(ctx context.Context, api *api, me author, marker, body string) (Posted, error) {
-	all, err := c.list(ctx, api)
+// createOrUpdate looks at what is there, and writes what is missing.
+func (c *Client) createOrUpdate(ctx context.Context, api *forgeAPI, me author, marker, body string) (Posted, error) {
+	all, err := c.listComments(ctx, api)
 	if err != nil {
 		return Posted{}, fmt.Errorf("list the comments: %w", err)
 	}
-	own := me.own(all, marker)
+	own := me.ownComments(all, marker)
 	if len(own) == 0 {
-		return c.create(ctx, api, me, all, marker, body)
+		return c.createComment(ctx, api, me, all, marker, body)
 	}
 	// Two runs at one time may have written one each.
-	if err := c.removeAll(ctx, api, own[1:]); err != nil {
+	if err := c.removeComments(ctx, api, own[1:]); err != nil {
 		return Posted{}, err
 	}
 	if sameText(own[0].Body, body) {
-		return Posted{Unchanged, plain(own[0].URL)}, nil
+		return Posted{Unchanged, plainLine(own[0].URL)}, nil
 	}
-	changed, err := c.write(ctx, api.update, api.one(own[0].ID), body)
-	return Posted{Updated, plain(changed.URL)}, wrap("update the comment", err)
+	changed, err := c.writeComment(ctx, api.update, api.commentPath(own[0].ID), body)
+	return Posted{Updated, plainLine(changed.URL)}, wrapOrNil("update the comment", err)
 }
 
-// own are the comments that an author keeps with a marker.
-func (a author) own(all []note, marker string) []note {
-	var own []note
+// ownComments are the comments that an author keeps with a marker.
+func (a author) ownComments(all []comment, marker string) []comment {
+	var own []comment
 	for _, n := range all {
 		if strings.HasPrefix(n.Body, marker) && a.wrote(&n) {
 			own = append(own, n)
@@ -149,25 +149,25 @@ func (a author) own(all []note, marker string) []note {
 	return own
 }
 
-// create makes a comment. Who it is by says which older ones are ours, where nobody knew before.
-func (c *Client) create(ctx context.Context, api *api, me author, all []note, marker, body string) (Posted, error) {
-	made, err := c.write(ctx, http.MethodPost, api.comments, body)
+// createComment makes a comment. Who it is by says which older ones are ours, where nobody knew before.
+func (c *Client) createComment(ctx context.Context, api *forgeAPI, me author, all []comment, marker, body string) (Posted, error) {
+	made, err := c.writeComment(ctx, http.MethodPost, api.comments, body)
 	if err != nil {
 		return Posted{}, fmt.Errorf("create the comment: %w", err)
 	}
-	posted := Posted{Created, plain(made.URL)}
+	posted := Posted{Created, plainLine(made.URL)}
 	if me.id == 0 {
-		if older := made.author().own(all, marker); len(older) > 0 {
+		if older := made.author().ownComments(all, marker); len(older) > 0 {
 			posted.Action = Updated
-			return posted, c.removeAll(ctx, api, older)
+			return posted, c.removeComments(ctx, api, older)
 		}
 	}
 	return posted, nil
 }
 
-func (c *Client) removeAll(ctx context.Context, api *api, all []note) error {
+func (c *Client) removeComments(ctx context.Context, api *forgeAPI, all []comment) error {
 	for _, n := range all {
-		if err := c.remove(ctx, api.one(n.ID)); err != nil {
+		if err := c.removeComment(ctx, api.commentPath(n.ID)); err != nil {
 			return fmt.Errorf("remove a comment that is there twice: %w", err)
 		}
 	}
@@ -179,7 +179,7 @@ func sameText(kept, text string) bool {
 	return strings.TrimSpace(strings.ReplaceAll(kept, "\r\n", "\n")) == strings.TrimSpace(text)
 }
 
-func wrap(doing string, err error) error {
+func wrapOrNil(doing string, err error) error {
 	if err == nil {
 		return nil
 	}

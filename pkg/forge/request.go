@@ -4,21 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"net"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 const (
@@ -36,120 +28,52 @@ const (
 	maxPages = 100
 )
 
-// uncertain says that nobody knows whether a comment was written.
-type uncertain struct{ error }
+// uncertainWriteError says that nobody knows whether a comment was written.
+type uncertainWriteError struct{ error }
 
-func (u *uncertain) Unwrap() error { return u.error }
+func (u *uncertainWriteError) Unwrap() error { return u.error }
 
-// refused is an answer that is not a success.
-type refused struct {
+// refusedError is an answer that is not a success.
+type refusedError struct {
 	status  int
 	message string
 }
 
-func (r *refused) Error() string {
+func (r *refusedError) Error() string {
 	if r.message == "" {
 		return fmt.Sprintf("the forge answered %d %s", r.status, http.StatusText(r.status))
 	}
 	return fmt.Sprintf("the forge answered %d %s: %s", r.status, http.StatusText(r.status), r.message)
 }
 
-// me asks who the token belongs to.
-func (c *Client) me(ctx context.Context, a *api) (author, error) {
-	var found person
-	_, err := c.ask(ctx, http.MethodGet, "/user", nil, &found)
-	var no *refused
-	if a.viewer != "" && errors.As(err, &no) && no.status == http.StatusForbidden {
-		return c.application(ctx, a)
-	}
-	return author{found.ID}, err
-}
-
-// application asks which application the token belongs to, as that of GitHub Actions. It is the zero author where nobody says.
-func (c *Client) application(ctx context.Context, a *api) (author, error) {
-	var said struct {
-		Data struct {
-			Viewer struct {
-				ID int64 `json:"databaseId"`
-			} `json:"viewer"`
-		} `json:"data"`
-	}
-	if _, err := c.ask(ctx, http.MethodPost, a.viewer, map[string]string{"query": "query { viewer { databaseId } }"}, &said); err != nil {
-		return author{}, ctx.Err()
-	}
-	return author{said.Data.Viewer.ID}, nil
-}
-
-// list returns all comments, the oldest first.
-func (c *Client) list(ctx context.Context, a *api) ([]note, error) {
-	var all []note
-	next := a.comments + "?per_page=100&sort=asc&order_by=created_at"
-	for page := 0; next != "" && page < maxPages; page++ {
-		var some []note
-		header, err := c.ask(ctx, http.MethodGet, next, nil, &some)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-		next = nextPage(header)
-	}
-	return all, nil
-}
-
-var nextLink = regexp.MustCompile(`<([^>]+)>;[^,]*\brel="?next"?`)
-
-// nextPage is the address of the next page, or "".
-func nextPage(header http.Header) string {
-	if found := nextLink.FindStringSubmatch(strings.Join(header.Values("Link"), ",")); found != nil {
-		return found[1]
-	}
-	return ""
-}
-
-func (c *Client) write(ctx context.Context, method, path, body string) (note, error) {
-	var made note
-	_, err := c.ask(ctx, method, path, map[string]string{"body": body}, &made)
-	return made, err
-}
-
-// remove removes a comment; one that is gone is removed.
-func (c *Client) remove(ctx context.Context, path string) error {
-	_, err := c.ask(ctx, http.MethodDelete, path, nil, nil)
-	var no *refused
-	if errors.As(err, &no) && no.status == http.StatusNotFound {
-		return nil
-	}
-	return err
-}
-
-// ask sends a request, and again where the forge asks to wait.
-func (c *Client) ask(ctx context.Context, method, path string, body, answer any) (http.Header, error) {
+// askWithRetries sends a request, and again where the forge asks to wait.
+func (c *Client) askWithRetries(ctx context.Context, method, path string, body, answer any) (http.Header, error) {
 	for attempt := 0; ; attempt++ {
-		response, err := c.send(ctx, method, path, body)
+		response, err := c.sendOnce(ctx, method, path, body)
 		if err == nil && response.status < 300 {
-			return response.header, decode(response.body, answer)
+			return response.header, decodeAnswer(response.body, answer)
 		}
-		wait, again := response.wait(attempt, err)
+		wait, again := response.retryAfter(attempt, err)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case !again:
-			return nil, c.explain(response, err)
+			return nil, c.explainFailure(response, err)
 		case method == http.MethodPost && (err != nil || response.status >= 500):
 			// It may have been done all the same.
-			return nil, &uncertain{c.explain(response, err)}
+			return nil, &uncertainWriteError{c.explainFailure(response, err)}
 		case attempt == attempts-1:
-			return nil, fmt.Errorf("gave up after %d attempts: %w", attempt+1, c.explain(response, err))
+			return nil, fmt.Errorf("gave up after %d attempts: %w", attempt+1, c.explainFailure(response, err))
 		case wait > maxRetryAfter:
-			return nil, fmt.Errorf("the forge asks to wait for %s, which is too long: %w", wait, c.explain(response, err))
+			return nil, fmt.Errorf("the forge asks to wait for %s, which is too long: %w", wait, c.explainFailure(response, err))
 		}
-		if err := c.wait(ctx, c.explain(response, err), wait); err != nil {
+		if err := c.waitAndTell(ctx, c.explainFailure(response, err), wait); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func decode(data []byte, answer any) error {
+func decodeAnswer(data []byte, answer any) error {
 	if answer == nil {
 		return nil
 	}
@@ -166,10 +90,10 @@ type response struct {
 	body   []byte
 }
 
-func (c *Client) send(ctx context.Context, method, path string, body any) (response, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout())
+func (c *Client) sendOnce(ctx context.Context, method, path string, body any) (response, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.answerTimeout())
 	defer cancel()
-	request, err := c.request(ctx, method, path, body)
+	request, err := c.newRequest(ctx, method, path, body)
 	if err != nil {
 		return response{}, err
 	}
@@ -195,12 +119,12 @@ func sameHost(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func (c *Client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
-	a, err := c.api()
+func (c *Client) newRequest(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	a, err := c.newAPI()
 	if err != nil {
 		return nil, err
 	}
-	address, err := a.address(path)
+	address, err := a.addressOf(path)
 	if err != nil {
 		return nil, err
 	}
@@ -222,8 +146,8 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	return request, nil
 }
 
-// address is that of a path of the API, or of a page that the forge named: on the same host, or the token would go elsewhere.
-func (a *api) address(path string) (string, error) {
+// addressOf is that of a path of the API, or of a page that the forge named: on the same host, or the token would go elsewhere.
+func (a *forgeAPI) addressOf(path string) (string, error) {
 	if strings.HasPrefix(path, "/") {
 		return strings.TrimSuffix(a.base.String(), "/") + path, nil
 	}
@@ -234,136 +158,17 @@ func (a *api) address(path string) (string, error) {
 	return path, nil
 }
 
-// wait reports whether a request may be sent again, and after which time. Both forges send Retry-After; GitHub's first limit has the time
-// of its end instead (https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api).
-func (r *response) wait(attempt int, err error) (time.Duration, bool) {
-	switch {
-	case err != nil:
-		return backoff(attempt), passes(err)
-	case r.status >= 500 || r.status == http.StatusTooManyRequests:
-	case r.status == http.StatusForbidden && r.limited():
-	default:
-		return 0, false
-	}
-	if seconds, err := strconv.Atoi(r.header.Get("Retry-After")); err == nil && seconds >= 0 {
-		return time.Duration(seconds) * time.Second, true
-	}
-	if at, err := strconv.ParseInt(r.header.Get("X-Ratelimit-Reset"), 10, 64); err == nil && r.header.Get("X-Ratelimit-Remaining") == "0" {
-		return max(time.Second, time.Until(time.Unix(at, 0)).Round(time.Second)), true
-	}
-	if r.limited() {
-		// GitHub asks for a minute at least where it names no time.
-		return time.Minute, true
-	}
-	return backoff(attempt), true
-}
+func (c *Client) answerTimeout() time.Duration { return cmp.Or(c.Timeout, timeout) }
 
-// passes reports whether a failure of the network may be gone in a moment: a host that does not exist, or whose certificate is wrong, stays so.
-func passes(err error) bool {
-	var lookup *net.DNSError
-	var untrusted *tls.CertificateVerificationError
-	if errors.As(err, &lookup) && lookup.IsNotFound || errors.As(err, &untrusted) || errors.Is(err, http.ErrSchemeMismatch) {
-		return false
-	}
-	var broken *url.Error
-	return errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// limited reports whether a refusal is about too many requests, not about rights.
-func (r *response) limited() bool {
-	return r.header.Get("Retry-After") != "" || r.header.Get("X-Ratelimit-Remaining") == "0" || strings.Contains(strings.ToLower(r.message()), "rate limit")
-}
-
-func backoff(attempt int) time.Duration { return time.Second << attempt }
-
-// message is what the forge says about a refusal: GitHub has the reason in `errors`, GitLab a list for each field in `message`.
-func (r *response) message() string {
-	var said struct {
-		Message any `json:"message"`
-		Errors  any `json:"errors"`
-		Error   any `json:"error"`
-	}
-	if json.Unmarshal(r.body, &said) != nil {
-		return ""
-	}
-	words := append(texts(said.Message), texts(said.Errors)...)
-	if len(words) == 0 {
-		words = texts(said.Error)
-	}
-	return strings.Join(words, ": ")
-}
-
-// texts are the words in a part of an answer.
-func texts(part any) []string {
-	switch part := part.(type) {
-	case nil:
-		return nil
-	case []any:
-		var all []string
-		for _, one := range part {
-			all = append(all, strings.Join(texts(one), ", "))
-		}
-		return all
-	case map[string]any:
-		if message, isText := part["message"].(string); isText && message != "" {
-			return []string{message}
-		}
-		var all []string
-		for _, key := range slices.Sorted(maps.Keys(part)) {
-			all = append(all, key+" "+strings.Join(texts(part[key]), ", "))
-		}
-		return all
-	}
-	return []string{fmt.Sprint(part)}
-}
-
-// plain makes a text of the forge one line without control characters, which a terminal would obey.
-func plain(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxMessage {
-		return string(runes[:maxMessage]) + "…"
-	}
-	return text
-}
-
-// explain says what an answer means, without the token.
-func (c *Client) explain(r response, err error) error {
-	hidden := strings.NewReplacer(c.Token, "***")
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the forge gave no answer within %s", c.timeout())
-	case err != nil:
-		return errors.New(plain(hidden.Replace(err.Error())))
-	}
-	no := &refused{r.status, plain(hidden.Replace(r.message()))}
-	switch {
-	case r.status == http.StatusUnauthorized:
-		return fmt.Errorf("%w; the token is wrong or has expired", no)
-	case r.status == http.StatusForbidden && !r.limited():
-		return fmt.Errorf("%w: %w", ErrForbidden, no)
-	case r.status == http.StatusNotFound:
-		return fmt.Errorf("%w; there is no %s #%d, or the token does not see it", no, c.Target.Repository, c.Target.Number)
-	}
-	return no
-}
-
-func (c *Client) timeout() time.Duration { return cmp.Or(c.Timeout, timeout) }
-
-// wait waits, and tells why.
-func (c *Client) wait(ctx context.Context, reason error, d time.Duration) error {
+// waitAndTell waits, and tells why.
+func (c *Client) waitAndTell(ctx context.Context, reason error, d time.Duration) error {
 	if c.Waiting != nil {
 		c.Waiting(reason, d)
 	}
-	return c.sleep(ctx, d)
+	return c.sleepFor(ctx, d)
 }
 
-func (c *Client) sleep(ctx context.Context, d time.Duration) error {
+func (c *Client) sleepFor(ctx context.Context, d time.Duration) error {
 	if c.Sleep != nil {
 		return c.Sleep(ctx, d)
 	}

@@ -32,7 +32,7 @@ func TestViewerOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := viewerOf(parsed); got != want {
+		if got := graphQLAddress(parsed); got != want {
 			t.Errorf("%s: got %s, want %s", base, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func FuzzPlain(f *testing.F) {
 	f.Add("\x1b[31mred\x1b]0;title\a\r\n")
 	f.Add("\u202e\u0085\u2028\xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := plain(text); strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if got := plainLine(text); strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("%q is %q", text, got)
 		}
 	})
@@ -55,7 +55,7 @@ func FuzzNextPage(f *testing.F) {
 	f.Add(`<//evil/x>; rel=next`)
 	f.Add(`<https://a@evil/x>; rel="next"`)
 	c := Client{Target: Target{Kind: GitLab, API: "https://a/api/v4", Repository: "acme/platform", Number: 1}, Token: "secret"}
-	a, err := c.api()
+	a, err := c.newAPI()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func FuzzNextPage(f *testing.F) {
 		if next == "" {
 			return
 		}
-		address, err := a.address(next)
+		address, err := a.addressOf(next)
 		if err != nil {
 			return
 		}

@@ -3,10 +3,10 @@
 // For each compiled object the API server is asked what applying it would make of the one that exists: a dry run of a server-side apply,
 // in the name of the field manager that applies the tree. So defaults, conversions and the fields of others are the API server's business:
 // what others own stays in the answer as it is, and is not a difference. Where the dry run is not allowed, because it needs the right to
-// patch, or is refused, the fields that are compiled or owned by the field manager are compared instead (fields.go). What exists is read
-// in pages, and one by one only where no page has it (listed.go).
+// patch, or is refused, the fields that are compiled or owned by the field manager are compared instead (compare_by_fields.go). What exists is read
+// in pages, and one by one only where no page has it (listed_objects.go).
 //
-// The flow is Connect, Unit for each unit of a compiled cluster, Extra at the end. The units that come back are pairs for semdiff:
+// The flow is Connect, CompareUnit for each unit of a compiled cluster, ExtraObjects at the end. The units that come back are pairs for semdiff:
 // before is what is there, after is what applying would leave.
 package live
 
@@ -35,17 +35,17 @@ type Cluster struct {
 	Context string
 
 	objects dynamic.Interface
-	served  *served
+	served  *servedKinds
 
 	mu    sync.Mutex
-	found Found
-	// compiled are the objects that Unit was asked for.
+	found Findings
+	// compiled are the objects that CompareUnit was asked for.
 	compiled map[object.ID]bool
-	lists    map[kindOf]*listed
+	lists    map[kindVersion]*listedKind
 }
 
-// Found is what was found, each list sorted.
-type Found struct {
+// Findings is what was found, each list sorted.
+type Findings struct {
 	// Missing are compiled and not there; Extra are there, have our label, and are not compiled.
 	Missing, Extra []object.ID
 	// Refused are what applying would end with an error, Unreadable what nobody may read here.
@@ -64,8 +64,8 @@ type Problem struct {
 // (https://kubernetes.io/docs/concepts/cluster-administration/flow-control/): of the some hundred requests that an API server works on at
 // one time we ask for 16. The limit in a second is for servers that answer at once.
 const (
-	requests = 1000
-	burst    = 1000
+	requestsPerSecond = 1000
+	burst             = 1000
 	// workers is how many objects are asked for at one time.
 	workers = 16
 )
@@ -84,27 +84,27 @@ func Connect(kubeconfig, contextName, manager string) (*Cluster, error) {
 			contextName = raw.CurrentContext
 		}
 	}
-	return New(config, contextName, manager)
+	return NewCluster(config, contextName, manager)
 }
 
-// New opens the cluster of a configuration.
-func New(config *rest.Config, contextName, manager string) (*Cluster, error) {
+// NewCluster opens the cluster of a configuration.
+func NewCluster(config *rest.Config, contextName, manager string) (*Cluster, error) {
 	config = rest.CopyConfig(config)
-	config.QPS, config.Burst, config.UserAgent = requests, burst, "runtime-compiler"
+	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "runtime-compiler"
 	config.WarningHandler = rest.NoWarnings{}
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("open the cluster: %w", err)
 	}
-	kinds, err := newServed(config)
+	kinds, err := newServedKinds(config)
 	if err != nil {
 		return nil, fmt.Errorf("open the cluster: %w", err)
 	}
-	return &Cluster{Manager: manager, Context: contextName, objects: objects, served: kinds, compiled: map[object.ID]bool{}, lists: map[kindOf]*listed{}}, nil
+	return &Cluster{Manager: manager, Context: contextName, objects: objects, served: kinds, compiled: map[object.ID]bool{}, lists: map[kindVersion]*listedKind{}}, nil
 }
 
-// Found returns what was found so far.
-func (c *Cluster) Found() Found {
+// Findings returns what was found so far.
+func (c *Cluster) Findings() Findings {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.found
@@ -119,10 +119,10 @@ func (c *Cluster) Found() Found {
 	return f
 }
 
-// Unit asks for the objects of a unit. Before is what is there, after what applying would leave; objects that nobody may read are on
+// CompareUnit asks for the objects of a unit. Before is what is there, after what applying would leave; objects that nobody may read are on
 // neither side.
-func (c *Cluster) Unit(ctx context.Context, compiled []object.Object) (before, after []object.Object, err error) {
-	pairs := make([]pair, len(compiled))
+func (c *Cluster) CompareUnit(ctx context.Context, compiled []object.Object) (before, after []object.Object, err error) {
+	pairs := make([]objectPair, len(compiled))
 	errs := make([]error, len(compiled))
 	var all sync.WaitGroup
 	free := make(chan struct{}, workers)
@@ -130,7 +130,7 @@ func (c *Cluster) Unit(ctx context.Context, compiled []object.Object) (before, a
 		c.compiled[compiled[i].ID] = true
 		free <- struct{}{}
 		all.Go(func() {
-			pairs[i], errs[i] = c.pair(ctx, &compiled[i])
+			pairs[i], errs[i] = c.compareObject(ctx, &compiled[i])
 			<-free
 		})
 	}
@@ -149,69 +149,69 @@ func (c *Cluster) Unit(ctx context.Context, compiled []object.Object) (before, a
 	return before, after, nil
 }
 
-// pair is an object as it is, and as applying would leave it; nil is none.
-type pair struct{ before, after *object.Object }
+// objectPair is an object as it is, and as applying would leave it; nil is none.
+type objectPair struct{ before, after *object.Object }
 
-func (c *Cluster) pair(ctx context.Context, o *object.Object) (pair, error) {
-	client, known, err := c.client(ctx, o)
+func (c *Cluster) compareObject(ctx context.Context, o *object.Object) (objectPair, error) {
+	client, known, err := c.clientFor(ctx, o)
 	if err != nil {
-		return pair{}, err
+		return objectPair{}, err
 	}
 	if !known {
 		// Its kind comes with a CRD that is not installed.
-		return c.missing(o), nil
+		return c.pairOfMissing(o), nil
 	}
-	there, stale, err := c.there(ctx, o, client)
+	there, stale, err := c.readObject(ctx, o, client)
 	if err != nil {
-		return c.unread(o, err)
+		return c.pairOfUnreadable(o, err)
 	}
 	content, _ := o.Root.Value().(map[string]any)
-	applied, refused := client.Apply(ctx, o.ID.Name, &unstructured.Unstructured{Object: plain(content)}, metav1.ApplyOptions{
+	applied, refused := client.Apply(ctx, o.ID.Name, &unstructured.Unstructured{Object: plainJSON(content)}, metav1.ApplyOptions{
 		FieldManager: c.Manager, Force: true, DryRun: []string{metav1.DryRunAll}})
 	// A page has no managers of fields, and somebody may have changed the object since: a dry run has the version of what is there.
 	if stale && (refused != nil || applied.GetResourceVersion() != there.GetResourceVersion()) {
 		if there, err = client.Get(ctx, o.ID.Name, metav1.GetOptions{}); err != nil {
-			return c.unread(o, err)
+			return c.pairOfUnreadable(o, err)
 		}
 	}
 	switch {
 	case refused == nil:
-		return pair{before: converted(o, there), after: converted(o, applied)}, nil
-	case apierrors.IsForbidden(refused) && !isAdmission(refused):
-		c.note(func(f *Found) { f.ByFields++ })
+		return objectPair{before: withCompiledOrigins(o, there), after: withCompiledOrigins(o, applied)}, nil
+	case apierrors.IsForbidden(refused) && !isAdmissionRefusal(refused):
+		c.noteFinding(func(f *Findings) { f.ByFields++ })
 	case isRefusal(refused):
-		c.note(func(f *Found) { f.Refused = append(f.Refused, Problem{o.ID.String(), reason(refused)}) })
+		c.noteFinding(func(f *Findings) { f.Refused = append(f.Refused, Problem{o.ID.String(), oneLineReason(refused)}) })
 	default:
-		return pair{}, refused
+		return objectPair{}, refused
 	}
-	return byFields(o, there, c.Manager), nil
+	return compareByFields(o, there, c.Manager), nil
 }
 
-// unread is an object that cannot be read.
-func (c *Cluster) unread(o *object.Object, err error) (pair, error) {
+// pairOfUnreadable is the pair of an object that could not be read: the error says whether it is there.
+func (c *Cluster) pairOfUnreadable(o *object.Object, err error) (objectPair, error) {
 	switch {
 	case apierrors.IsNotFound(err):
-		return c.missing(o), nil
+		return c.pairOfMissing(o), nil
 	case apierrors.IsForbidden(err):
-		c.note(func(f *Found) { f.Unreadable = append(f.Unreadable, Problem{o.ID.String(), reason(err)}) })
-		return pair{}, nil
+		c.noteFinding(func(f *Findings) { f.Unreadable = append(f.Unreadable, Problem{o.ID.String(), oneLineReason(err)}) })
+		return objectPair{}, nil
 	}
-	return pair{}, err
+	return objectPair{}, err
 }
 
-func (c *Cluster) missing(o *object.Object) pair {
-	c.note(func(f *Found) { f.Missing = append(f.Missing, o.ID) })
-	return pair{after: o}
+func (c *Cluster) pairOfMissing(o *object.Object) objectPair {
+	c.noteFinding(func(f *Findings) { f.Missing = append(f.Missing, o.ID) })
+	return objectPair{after: o}
 }
 
-func (c *Cluster) note(add func(*Found)) {
+func (c *Cluster) noteFinding(add func(*Findings)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	add(&c.found)
 }
 
-// isAdmission reports whether a policy or a quota refuses, not the lack of a right: those name themselves.
-func isAdmission(err error) bool {
+// isAdmissionRefusal reports whether a policy or a quota refuses, not the lack of a right: those name themselves.
+func isAdmissionRefusal(err error) bool {
 	return strings.Contains(err.Error(), "ValidatingAdmissionPolicy") || strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "exceeded quota")
 }
 
@@ -220,13 +220,13 @@ func isRefusal(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsConflict(err)
 }
 
-func reason(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLineReason(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // bookkeeping are fields of the API server that say nothing about an object.
 var bookkeeping = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
 
-// stripped is the content of an object without bookkeeping and status.
-func stripped(u *unstructured.Unstructured) map[string]any {
+// withoutBookkeeping is the content of an object without bookkeeping and status.
+func withoutBookkeeping(u *unstructured.Unstructured) map[string]any {
 	content := u.DeepCopy().Object
 	delete(content, "status")
 	if metadata, ok := content["metadata"].(map[string]any); ok {
@@ -237,27 +237,27 @@ func stripped(u *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// converted is an object of the cluster with the origins of what was compiled.
-func converted(compiled *object.Object, u *unstructured.Unstructured) *object.Object {
-	root := object.FromValue("", stripped(u), nil)
-	originate(&root, &compiled.Root)
+// withCompiledOrigins returns an object of the cluster with the origins of what was compiled.
+func withCompiledOrigins(compiled *object.Object, u *unstructured.Unstructured) *object.Object {
+	root := object.FromValue("", withoutBookkeeping(u), nil)
+	setOrigins(&root, &compiled.Root)
 	made := object.New(root, compiled.Place, compiled.Rule)
 	return &made
 }
 
-// originate says where values come from, as far as they are compiled.
-func originate(n, compiled *object.Node) {
+// setOrigins says where values come from, as far as they are compiled.
+func setOrigins(n, compiled *object.Node) {
 	n.From = compiled.From
 	switch {
 	case n.Kind == object.MapNode:
 		for i := range n.Children {
 			if own := compiled.Get(n.Children[i].Key); own != nil {
-				originate(&n.Children[i], own)
+				setOrigins(&n.Children[i], own)
 			}
 		}
 	case n.Kind == object.ListNode && len(n.Children) == len(compiled.Children):
 		for i := range n.Children {
-			originate(&n.Children[i], &compiled.Children[i])
+			setOrigins(&n.Children[i], &compiled.Children[i])
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 			read(files[i])
 			if files[i].Language() == source.YAML {
 				l.decodeUncached(&w, files[i], &batches[i])
-			} else if !checkReadable(files[i], &batches[i].list) {
+			} else if !isReadable(files[i], &batches[i].list) {
 				specsOfUnreadable(files[i], &batches[i])
 			}
 		}
@@ -103,7 +103,7 @@ type decodeWorker struct {
 }
 
 func (w *decodeWorker) decodeYAML(file *source.File, b *fileResult) {
-	if !checkReadable(file, &b.list) {
+	if !isReadable(file, &b.list) {
 		specsOfUnreadable(file, b)
 		return
 	}
@@ -195,7 +195,8 @@ func (w *decodeWorker) decodeProgram(file *source.File, result jsonnet.Result, b
 	w.decodeDocuments(file, nodes, b)
 }
 
-func checkReadable(file *source.File, list *diag.List) bool {
+// isReadable reports what keeps a file from being read, and whether nothing does.
+func isReadable(file *source.File, list *diag.List) bool {
 	switch {
 	case errors.Is(file.Err, source.ErrTooLarge):
 		list.Errorf(diag.UnreadableFile, source.WholeFile(file), "the file is larger than %d bytes", source.MaxFileSize).

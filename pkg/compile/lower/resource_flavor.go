@@ -50,7 +50,7 @@ func nodeTaints(p *plan.Profile) []object.Node {
 	seen := map[[2]string]bool{}
 	for i := range p.Tolerations {
 		t := &p.Tolerations[i]
-		effect, ok := taintEffect(string(t.V.Effect))
+		effect, ok := taintEffectFor(string(t.V.Effect))
 		id := [2]string{t.V.Key, effect}
 		if !ok || t.V.Key == "" || seen[id] {
 			continue
@@ -65,11 +65,11 @@ func nodeTaints(p *plan.Profile) []object.Node {
 	return taints
 }
 
-// taintEffect returns the effect of the taint that a toleration is for, and whether it keeps pods off a machine. A toleration without
+// taintEffectFor returns the effect of the taint that a toleration is for, and whether it keeps pods off a machine. A toleration without
 // effect is for all.
-func taintEffect(effect string) (string, bool) {
-	if effect == "" {
+func taintEffectFor(tolerated string) (effect string, keepsOff bool) {
+	if tolerated == "" {
 		return "NoSchedule", true
 	}
-	return effect, !strings.HasPrefix(effect, "Prefer")
+	return tolerated, !strings.HasPrefix(tolerated, "Prefer")
 }

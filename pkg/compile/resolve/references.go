@@ -72,12 +72,13 @@ func (b *Bundle) checkTenantReferences(list *diag.List) {
 			t.Valid = referenceExists(&b.Runtimes, t.Document, &t.Spec.Spec.Variants[i].Runtime, list) && t.Valid
 		}
 		if q := t.Spec.Spec.Queue; q != nil {
-			t.Valid = b.checkShares(t.Document, q.Shares, list) && t.Valid
+			t.Valid = b.sharesExist(t.Document, q.Shares, list) && t.Valid
 		}
 	}
 }
 
-func (b *Bundle) checkShares(d *decode.Document, shares []v1alpha1.Share, list *diag.List) bool {
+// sharesExist reports shares of profiles that are not there, and whether there are none.
+func (b *Bundle) sharesExist(d *decode.Document, shares []v1alpha1.Share, list *diag.List) bool {
 	ok := true
 	for i := range shares {
 		ok = referenceExists(&b.Profiles, d, &shares[i].Profile, list) && ok
@@ -92,7 +93,7 @@ func (b *Bundle) checkClusterReferences(list *diag.List) {
 		}
 		if q := c.Spec.Spec.Queueing; q != nil {
 			for i := range q.Cohorts {
-				c.Valid = b.checkShares(c.Document, q.Cohorts[i].Shares, list) && c.Valid
+				c.Valid = b.sharesExist(c.Document, q.Cohorts[i].Shares, list) && c.Valid
 			}
 		}
 	}

@@ -5,10 +5,10 @@
 // version; Check walks an object beside the schema of its kind and returns what is wrong with it:
 //
 //   - fields that the schema does not know, wrong types, missing fields, and every constraint of OpenAPI and of structural
-//     schemas (check.go, scalar.go, list.go);
-//   - CEL rules of CRDs (rule.go);
-//   - what API servers check in Go code and no schema says, for the kinds that a bundle holds: names and labels (metadata.go), amounts,
-//     selectors, ports, verbs (native.go and the files named after kinds).
+//     schemas (check.go, check_scalar.go, check_list_items.go);
+//   - CEL rules of CRDs (cel_rules.go);
+//   - what API servers check in Go code and no schema says, for the kinds that a bundle holds: names and labels (check_metadata.go),
+//     amounts, selectors, ports, verbs (check_native_kinds.go and the files beside it that are named after kinds).
 //
 // The object is one that is applied to a cluster that does not have it: defaults of CRDs count as present, rules about changes
 // do not apply. What needs the state of a cluster is not checked here: whether a namespace exists, quotas, admission webhooks, permissions.

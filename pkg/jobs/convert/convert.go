@@ -95,7 +95,7 @@ func Convert(job *MPIJob, catalog *Catalog, options Options) *Result {
 	c.convertWorld()
 	c.convertImages()
 	c.convertResources()
-	c.gatherMachineNeeds()
+	c.gatherRuntimeNeeds()
 	result := &Result{Job: job, TrainJob: c.out}
 	result.Specs = c.chooseOrPropose()
 	c.convertCommand()
@@ -220,8 +220,9 @@ func (c *converter) convertImages() {
 	}
 }
 
-// gatherMachineNeeds are what the workers ask of machines, by labels and taints.
-func (c *converter) gatherMachineNeeds() {
+// gatherRuntimeNeeds gathers what else the runtime must have: machines with the labels and taints of the workers, a tenant, a name, restarts and a
+// gang timeout.
+func (c *converter) gatherRuntimeNeeds() {
 	ranks, _ := c.rankSpec()
 	c.need.nodeSelector, c.need.tolerations = ranks.Template.Spec.NodeSelector, ranks.Template.Spec.Tolerations
 	c.need.tenant = c.catalog.tenantOf(c.job.Namespace())

@@ -13,7 +13,7 @@ type Cluster interface {
 	Containers(ctx context.Context) (all []ContainerStatus, over bool, err error)
 	// Open returns the output of a container, each line with its time before it (RFC 3339, then a space). Errors that are none of those
 	// below are worth another try.
-	Open(ctx context.Context, source LogSource, request LogRequest) (io.ReadCloser, error)
+	Open(ctx context.Context, source LogSource, request ContainerLogRequest) (io.ReadCloser, error)
 }
 
 // What Open may say.
@@ -35,8 +35,8 @@ type ContainerStatus struct {
 	Started, Ended bool
 }
 
-// LogRequest is a part of the output of a container.
-type LogRequest struct {
+// ContainerLogRequest is a part of the output of a container.
+type ContainerLogRequest struct {
 	// Since is a time from which on it is wanted, in whole seconds; SinceSeconds the same in seconds before now, by the clock of the
 	// machine. Tail is how many of the last lines; nil for all.
 	Since        time.Time

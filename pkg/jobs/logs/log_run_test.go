@@ -49,7 +49,7 @@ func (s *script) Containers(context.Context) ([]ContainerStatus, bool, error) {
 	return slices.Clone(now.statuses), now.over, now.err
 }
 
-func (s *script) Open(_ context.Context, source LogSource, r LogRequest) (io.ReadCloser, error) {
+func (s *script) Open(_ context.Context, source LogSource, r ContainerLogRequest) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := source.Pod

@@ -62,13 +62,13 @@ func (r *sourceReader) readOnce(ctx context.Context, status ContainerStatus) (do
 		err = ErrNotStarted
 	}
 	if err == nil && (final || r.queue.hasState(behind)) {
-		err = r.readFromLast(ctx, LogRequest{}, final)
+		err = r.readFromLast(ctx, ContainerLogRequest{}, final)
 	}
 	if err == nil && !final {
 		if r.queue.hasState(behind) {
 			r.queue.setLive()
 		}
-		err = r.readFromLast(ctx, LogRequest{Follow: true}, false)
+		err = r.readFromLast(ctx, ContainerLogRequest{Follow: true}, false)
 	}
 	if err == nil && final {
 		return true, nil
@@ -116,7 +116,7 @@ func (r *sourceReader) readPreviousRun(ctx context.Context, status ContainerStat
 		r.options.noteText("%s (pod %s) was started again %d times; the output of %d earlier runs is not kept", r.source.Label(), r.source.Pod, status.Restarts, lost)
 	}
 	if r.options.Tail == nil || !r.seen.last.IsZero() {
-		if err := r.readFromLast(ctx, LogRequest{Previous: true}, true); err != nil && !errors.Is(err, ErrNotStarted) {
+		if err := r.readFromLast(ctx, ContainerLogRequest{Previous: true}, true); err != nil && !errors.Is(err, ErrNotStarted) {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func (r *sourceReader) readPreviousRun(ctx context.Context, status ContainerStat
 }
 
 // readFromLast reads a log from where the last read ended. Whole says that what ends there is all.
-func (r *sourceReader) readFromLast(ctx context.Context, request LogRequest, whole bool) error {
+func (r *sourceReader) readFromLast(ctx context.Context, request ContainerLogRequest, whole bool) error {
 	if request.Since = r.seen.resumeTime(); request.Since.IsZero() {
 		request.Since, request.SinceSeconds, request.Tail = r.options.Since, r.options.SinceSeconds, r.options.Tail
 	}

@@ -108,7 +108,7 @@ func (s *jobView) startedPhase() (phase.Phase, *metav1.Time) {
 	switch {
 	case len(pods) < s.wantedPods() || !observe.ArePlaced(pods):
 		return phase.Scheduling, since
-	case !observe.AreReady(pods):
+	case !observe.WereReadyOnce(pods):
 		return phase.Pulling, since
 	case s.executor == Stock:
 		return phase.Running, nil // nobody waits in a gate, and nobody says more
@@ -162,7 +162,7 @@ func (s *jobView) activePods() (total int32) {
 func (s *jobView) countReady() *PodCount {
 	switch {
 	case s.PodsRead && s.JobSet != nil:
-		return &PodCount{Ready: min(observe.CountReady(s.currentPods()), s.wantedPods()), Want: s.wantedPods()}
+		return &PodCount{Ready: min(observe.CountReadyOnce(s.currentPods()), s.wantedPods()), Want: s.wantedPods()}
 	case len(s.Jobs) > 0:
 		ready := 0
 		for i := range s.Jobs {
@@ -176,7 +176,7 @@ func (s *jobView) countReady() *PodCount {
 	return nil
 }
 
-// readyPodsOf counts pods that are ready or have succeeded, as observe.CountReady does.
+// readyPodsOf counts pods that are ready or have succeeded, as observe.CountReadyOnce does.
 func readyPodsOf(j *batchv1.Job) int {
 	return int(ptr.Deref(j.Status.Ready, 0) + j.Status.Succeeded + j.Status.Failed)
 }

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -179,81 +178,6 @@ func namedGroup(expression *regexp.Regexp, line, group string) string {
 	return expression.FindStringSubmatch(line)[i]
 }
 
-// parseRankNumber reads a rank. Text that is neither a number nor a rank of a job is nil.
-func parseRankNumber(text string) *int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || n > mpi.MaxNodes*mpi.MaxSlotsPerNode {
-		return nil
-	}
-	return &n
-}
-
-// tag is what launchers put before lines of a rank: Open MPI with --tag-output (`[1,2]<stderr>:`, version 5
-// `[prterun-x-1@1,2]<stderr>: `), horovodrun (`[2]<stderr>:`), PyTorch (`[rank2]: `), Hydra with -l (`[2] `).
-var tag = regexp.MustCompile(`^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)>: ?|.{0,40}\[(\d+)\]<std(?:out|err)>: ?|\[rank(\d+)\]: ?|\[(\d+)\] )`)
-
-// farTag is more than the length of what stands before a tag.
-const farTag = 200
-
-// CutRankTag returns the rank that a line is tagged with, nil without a tag, and the line without it.
-func CutRankTag(line string) (rank *int, rest string) {
-	if !strings.Contains(line[:min(len(line), farTag)], "[") {
-		return nil, line
-	}
-	rank, rest, common := cutCommonTag(line)
-	if !common {
-		groups := tag.FindStringSubmatch(line)
-		if groups == nil {
-			return nil, line
-		}
-		rank, rest = parseRankNumber(strings.Join(groups[1:], "")), line[len(groups[0]):]
-	}
-	if inner, text := CutRankTag(rest); inner != nil {
-		return inner, text
-	}
-	return rank, rest
-}
-
-// cutCommonTag reads the tag of Open MPI where nothing stands before it, as tag does, in a tenth of the time: logs have millions of lines.
-func cutCommonTag(line string) (rank *int, rest string, found bool) {
-	if line == "" || line[0] != '[' {
-		return nil, "", false
-	}
-	inside, rest, closed := strings.Cut(line[1:], "]<")
-	comma := strings.LastIndexByte(inside, ',')
-	stream, rest, ended := strings.Cut(rest, ">:")
-	if !closed || !ended || comma < 0 || strings.ContainsAny(inside, "[]") || stream != "stdout" && stream != "stderr" && stream != "stddiag" {
-		return nil, "", false
-	}
-	for _, digit := range []byte(inside[comma+1:]) {
-		if digit < '0' || digit > '9' {
-			return nil, "", false
-		}
-	}
-	return parseRankNumber(inside[comma+1:]), strings.TrimPrefix(rest, " "), comma+1 < len(inside)
-}
-
-// LinesOfRank returns the lines of a rank, or all lines when none is tagged as its own.
-func LinesOfRank(lines []string, rank *int) []string {
-	if rank == nil {
-		return lines
-	}
-	if own := LinesTaggedWith(lines, *rank); len(own) > 0 {
-		return own
-	}
-	return lines
-}
-
-// LinesTaggedWith returns the lines that are tagged as those of a rank.
-func LinesTaggedWith(lines []string, rank int) (own []string) {
-	for _, line := range lines {
-		if by, _ := CutRankTag(StripEscapes(line)); by != nil && *by == rank {
-			own = append(own, line)
-		}
-	}
-	return own
-}
-
 // detailLines is how far behind a message launchers print the details that belong to it.
 const detailLines = 8
 
@@ -267,33 +191,4 @@ func hostInDetailLines(lines []string) string {
 		}
 	}
 	return ""
-}
-
-// openTracebacks finds the exception at the end of a Python traceback: the first line that is not indented. Ranks print at the
-// same time, so every tag is followed on its own.
-type openTracebacks struct{ open map[int]bool }
-
-const begin = "Traceback (most recent call last)"
-
-// exceptionLine is a name, and a text that may be missing.
-var exceptionLine = regexp.MustCompile(`^[A-Za-z_][\w.]*(?:: .*)?$`)
-
-// endsWithException reports whether a line is such an exception.
-func (t *openTracebacks) endsWithException(rank *int, line string) bool {
-	by := -1
-	if rank != nil {
-		by = *rank
-	}
-	if t.open == nil {
-		t.open = map[int]bool{}
-	}
-	switch {
-	case strings.Contains(line, begin):
-		t.open[by] = true
-		return false
-	case !t.open[by], line == "", strings.HasPrefix(line, " "):
-		return false
-	}
-	t.open[by] = false
-	return exceptionLine.MatchString(line)
 }

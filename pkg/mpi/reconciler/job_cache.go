@@ -112,8 +112,8 @@ func (c *jobCache) debounceFor(name client.ObjectKey, now time.Time, limit time.
 	return max(0, limit-now.Sub(waiting.since))
 }
 
-// dropPending says that a job has no news left.
-func (c *jobCache) dropPending(name client.ObjectKey) {
+// dropPendingNews says that a job has no news left.
+func (c *jobCache) dropPendingNews(name client.ObjectKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.news, name)

@@ -76,7 +76,7 @@ func (r *Reconciler) reportNews(ctx context.Context, f *phase.Facts, d decide.De
 	name := client.ObjectKeyFromObject(f.TrainJob)
 	said, isNew := r.reportOf(f, d, applied)
 	if !isNew {
-		r.cache.dropPending(name)
+		r.cache.dropPendingNews(name)
 		return 0, nil
 	}
 	after := said.status
@@ -86,7 +86,7 @@ func (r *Reconciler) reportNews(ctx context.Context, f *phase.Facts, d decide.De
 			return wait, nil
 		}
 	}
-	r.cache.dropPending(name)
+	r.cache.dropPendingNews(name)
 	// Where the TrainJob was deleted meanwhile there is nobody to tell.
 	return 0, client.IgnoreNotFound(r.writeReport(ctx, f, said))
 }

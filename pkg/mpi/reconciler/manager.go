@@ -52,7 +52,7 @@ func (o Options) servesWebhook() bool {
 // newManager returns a manager that runs the controller once it is started. The configuration has no client-side rate limit:
 // the API server's own fairness protects it, and a limit here would only make jobs start later. A clean end gives the lease
 // back, so that the next process need not wait for it.
-func newManager(ctx context.Context, config *rest.Config, options Options, held *heldLease) (manager.Manager, error) {
+func newManager(ctx context.Context, config *rest.Config, options Options, held *leaseGuard) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func TestNewsWaits(t *testing.T) {
 	if got := m.debounceFor(key, at.Add(status.DebounceStep), status.DebounceReady, ""); got != status.DebounceReady {
 		t.Errorf("other news has a time of its own: %s", got)
 	}
-	m.dropPending(key)
+	m.dropPendingNews(key)
 	if got := m.debounceFor(key, at.Add(status.DebounceStep), status.DebounceStep, ""); got != status.DebounceStep {
 		t.Errorf("told, the next news waits again: %s", got)
 	}

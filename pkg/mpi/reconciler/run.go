@@ -50,7 +50,7 @@ func runManager(ctx context.Context, config *rest.Config, options Options) error
 	// What the manager starts ends with it, also where the process goes on.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	held, err := newHeldLease(config, options, func() {
+	held, err := newLeaseGuard(config, options, func() {
 		options.probes.setNotReady(errLeaseLost)
 		stop()
 	})

@@ -136,7 +136,7 @@ func TestPodSetsAreTheJobSets(t *testing.T) {
 
 // Kueue counts what Kubeflow Trainer would make of resourcesPerNode, which gives them to the launcher and not to the nodes.
 // What a TrainJob asks for beyond its runtime would be more than its queue knows of: the admission policy refuses it (package lower,
-// queue_charge.go).
+// queue_charge_validation.go).
 func TestKueueCountsResourcesPerNodeForTheLauncher(t *testing.T) {
 	built, trainJob := runtimeOf(t, false), trainJobOf(nil)
 	trainJob.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}}

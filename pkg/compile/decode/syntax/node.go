@@ -13,7 +13,7 @@
 // not allow are syntax errors.
 //
 // Nearly every spec is plain: block mappings and lists, short flow collections, ASCII, no anchors. A Reader reads such text
-// itself (plain.go), twenty times faster than the library. It gives up at the first character that it is not sure about, and the
+// itself (plain_reader.go), twenty times faster than the library. It gives up at the first character that it is not sure about, and the
 // library reads the whole file: a test and a fuzz target hold both against each other, places included.
 package syntax
 

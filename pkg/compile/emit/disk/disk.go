@@ -82,9 +82,9 @@ func stagingPlaces(folder string) []string {
 	return []string{beside, inside}
 }
 
-// Interrupted reports whether a build of a folder has left something that the next Open finishes or discards.
-func Interrupted(name string) bool {
-	folder, err := filepath.EvalSymlinks(name)
+// WasInterrupted reports whether a build into an output folder has left something that the next Open finishes or discards.
+func WasInterrupted(output string) bool {
+	folder, err := filepath.EvalSymlinks(output)
 	if err == nil {
 		folder, err = filepath.Abs(folder)
 	}

@@ -8,10 +8,10 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-// rejectMissingPaths returns false, with an error in the list, where an operation of a JSON patch replaces or removes what an object does not have, or
+// patchPathsExist reports whether an object has what a JSON patch names. It returns false, with an error in the list, where an operation of a JSON patch replaces or removes what an object does not have, or
 // adds to it. RFC 6902 (section 4) makes that an error; kustomize's library adds the value instead when only the last key is missing. What an earlier
 // operation adds counts as there.
-func (s *step) rejectMissingPaths(o *object.Object, list *diag.List) bool {
+func (s *step) patchPathsExist(o *object.Object, list *diag.List) bool {
 	var added []string
 	for i := range s.patch.Children {
 		operation := &s.patch.Children[i]

@@ -86,7 +86,7 @@ func (r *overlayReader) readKustomization(name string) {
 		return
 	}
 	root := &roots[0]
-	if !r.checkFields(root) {
+	if !r.fieldsAreAllowed(root) {
 		return
 	}
 	for _, field := range fields {
@@ -103,8 +103,8 @@ func (r *overlayReader) readKustomization(name string) {
 	}
 }
 
-// checkFields reports fields that do not fit, and whether there are none.
-func (r *overlayReader) checkFields(root *object.Node) bool {
+// fieldsAreAllowed reports fields that do not fit, and whether there are none.
+func (r *overlayReader) fieldsAreAllowed(root *object.Node) bool {
 	before := r.list.Len()
 	var names []string
 	for _, field := range fields {

@@ -56,7 +56,7 @@ func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (re
 		input = append(input, objects[i])
 	}
 	for i := range input[len(s.sources):] {
-		if !s.rejectMissingPaths(&input[len(s.sources)+i], list) {
+		if !s.patchPathsExist(&input[len(s.sources)+i], list) {
 			return objects, failed
 		}
 	}

@@ -7,7 +7,7 @@
 //   - the roles of mpi-controller are mpi-controller's alone, and it has no others;
 //   - no role adds to the roles of the platform (view, edit, admin) what people of tenants must not have.
 //
-// The flow is Of, unit by unit, Add, cluster by cluster, and Prove. The closure is that of Kubernetes' RBAC
+// The flow is FactsOf, unit by unit, Add, cluster by cluster, and Prove. The closure is that of Kubernetes' RBAC
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/): rules add up, ClusterRoles aggregate by labels, a binding in a
 // namespace holds there. What roles promise is written down here a second time, in expected_rights.go: a mistake in package lower is one that
 // both would have to make. What is decided elsewhere (admission policies, OpenShift's projects) only takes away, and is not looked at.

@@ -212,7 +212,7 @@ func (r *proof) judgeHolding(h *heldRoles) {
 	case owner != nil && h.Kind == group && r.people[h.Name][owner] != 0:
 		r.checkAtMost(h, has, r.promisedRights(r.people[h.Name][owner]))
 	case owner != nil:
-		r.reportOutsider(h, owner)
+		r.reportOutsiderInTenant(h, owner)
 	case r.isOfTenants(h.Subject) && h.namespace == "" && h.Kind == group:
 		r.checkAtMost(h, has, catalogRights())
 	case r.isOfTenants(h.Subject) || r.isApplierSomewhere(h.Subject):
@@ -220,7 +220,7 @@ func (r *proof) judgeHolding(h *heldRoles) {
 	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
 		r.list.Errorf(diag.OutsideSubjectBound, h.grants[0].at, "the binding `%s` gives a role of tenants to the %s, whom no tenant names", h.grants[0].by, h.Subject)
 	default:
-		r.judgeOutsider(h)
+		r.reportPowerfulOutsider(h)
 	}
 }
 
@@ -318,7 +318,7 @@ func scopeText(namespace string) string {
 	return "the namespace `" + namespace + "`"
 }
 
-func (r *proof) reportOutsider(h *heldRoles, owner *plan.Tenant) {
+func (r *proof) reportOutsiderInTenant(h *heldRoles, owner *plan.Tenant) {
 	d := r.list.Errorf(diag.OutsideSubjectBound, h.grants[0].at, "the binding `%s` gives rights in the namespace `%s` to the %s, whom the tenant `%s` does not name",
 		h.grants[0].by, h.namespace, h.Subject, owner.Name.V)
 	r.alsoNamespace(h.namespace, d)

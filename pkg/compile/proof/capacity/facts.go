@@ -6,17 +6,13 @@
 // what was meant: which runtimes a tenant may use, how many machines there are, whom a queue may preempt. Kueue's arithmetic is
 // that of its scheduler (pkg/cache/scheduler/resource_node.go and pkg/scheduler/flavorassigner of v0.16).
 //
-// The flow is Of per unit, side by side, then Prove once per cluster over the facts of all its units. Facts keep no object.
+// The flow is FactsOf per unit, side by side, then Prove once per cluster over the facts of all its units. Facts keep no object.
 package capacity
 
 import (
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"lockstep.dev/lockstep/pkg/compile/object"
-	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -34,30 +30,6 @@ type Facts struct {
 	claims     []claim
 	priorities []priority
 	removed    object.Removals
-}
-
-// amount is a number of a resource as Kueue counts it: thousandths of CPU, whole units of everything else.
-type amount struct {
-	name  string
-	value int64
-	from  *origin.Origin
-}
-
-// amounts are sorted by name.
-type amounts []amount
-
-func (a amounts) get(name string) (amount, bool) {
-	for i := range a {
-		if a[i].name == name {
-			return a[i], true
-		}
-	}
-	return amount{}, false
-}
-
-func (a amounts) value(name string) int64 {
-	found, _ := a.get(name)
-	return found.value
 }
 
 // localQueue leads from a namespace to a queue.
@@ -176,93 +148,4 @@ func claimOf(id object.ID, r objectReader) claim {
 	kept := annotations.text("argocd.argoproj.io/sync-options") == "Prune=false,Delete=false" && annotations.text("kustomize.toolkit.fluxcd.io/prune") == "disabled"
 	size, _ := r.at("spec", "resources", "requests").amounts().get("storage")
 	return claim{namespace: id.Namespace, name: id.Name, size: size, kept: kept, at: r.at("metadata", "name").span()}
-}
-
-// objectReader walks through an object and knows the origin of where it is. The reader of what is not there has no node.
-type objectReader struct {
-	node *object.Node
-	from *origin.Origin
-}
-
-func readerOf(o *object.Object) objectReader { return objectReader{&o.Root, o.Rule} }
-
-func (r objectReader) at(path ...string) objectReader {
-	for _, key := range path {
-		if r.node == nil {
-			return r
-		}
-		if r.node = r.node.Get(key); r.node != nil && r.node.From != nil {
-			r.from = r.node.From
-		}
-	}
-	return r
-}
-
-// text returns the scalar at a path, or "".
-func (r objectReader) text(path ...string) string {
-	if found := r.at(path...); found.node != nil {
-		return found.node.Text
-	}
-	return ""
-}
-
-// span returns where the value is decided.
-func (r objectReader) span() source.Span {
-	if r.from == nil {
-		return source.Span{}
-	}
-	return r.from.At
-}
-
-// items returns the items of a list, or the entries of a map.
-func (r objectReader) items() []objectReader {
-	if r.node == nil {
-		return nil
-	}
-	result := make([]objectReader, len(r.node.Children))
-	for i := range r.node.Children {
-		result[i] = objectReader{&r.node.Children[i], r.from}
-		if own := r.node.Children[i].From; own != nil {
-			result[i].from = own
-		}
-	}
-	return result
-}
-
-// amounts returns the entries of a map of amounts, which are sorted by name as all maps are.
-func (r objectReader) amounts() amounts {
-	items := r.items()
-	if len(items) == 0 {
-		return nil
-	}
-	result := make(amounts, len(items))
-	for i, item := range items {
-		result[i] = amount{name: item.node.Key, value: parseAmount(item.node.Key, item.node.Text), from: item.from}
-	}
-	return result
-}
-
-// parseAmount returns an amount as Kueue counts it. What cannot be read counts as nothing; the schema proof reports it.
-func parseAmount(name, text string) int64 {
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return 0
-	}
-	return boundedAmount(q, isCPU(name))
-}
-
-func isCPU(name string) bool {
-	return name == string(corev1.ResourceCPU) || name == "requests.cpu" || name == "limits.cpu"
-}
-
-// amountText returns an amount as people write it.
-func amountText(name string, value int64) string {
-	if isCPU(name) {
-		return resource.NewMilliQuantity(value, resource.DecimalSI).String()
-	}
-	format := resource.DecimalSI
-	if value%(1<<20) == 0 {
-		format = resource.BinarySI
-	}
-	return resource.NewQuantity(value, format).String()
 }

@@ -1,9 +1,7 @@
 package capacity
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
@@ -111,30 +109,6 @@ func containerOf(item objectReader) container {
 		}
 	}
 	return c
-}
-
-// addAmounts returns a sum; neither argument is changed.
-func addAmounts(whole, part amounts, n int64) amounts {
-	whole = slices.Clone(whole)
-	for _, p := range part {
-		i, found := slices.BinarySearchFunc(whole, p.name, func(a amount, name string) int { return strings.Compare(a.name, name) })
-		if !found {
-			whole = slices.Insert(whole, i, amount{name: p.name, from: p.from})
-		}
-		whole[i].value = addBounded(whole[i].value, multiplyBounded(p.value, n))
-	}
-	return whole
-}
-
-// maxAmounts returns the larger amount of each resource.
-func maxAmounts(a, b amounts) amounts {
-	missing := make(amounts, 0, len(b))
-	for _, least := range b {
-		if have := a.value(least.name); have < least.value {
-			missing = append(missing, amount{name: least.name, value: least.value - have, from: least.from})
-		}
-	}
-	return addAmounts(a, missing, 1)
 }
 
 // jobAmounts returns what a job with a number of nodes takes, pods included.

@@ -13,7 +13,7 @@
 // capacity, network policies by isolation, roles by access.
 //
 // Prove is for one unit, and costs nothing where no patch touched an object. Which pods a namespace refuses is only known of the whole
-// cluster: Of, unit by unit, Workloads.Add and Workloads.Prove.
+// cluster: FactsOf, unit by unit, Workloads.Add and Workloads.Prove.
 package enforced
 
 import (

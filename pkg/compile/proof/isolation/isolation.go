@@ -5,7 +5,7 @@
 //   - what is open is what the tenant's spec opens, nothing more and nothing less, and DNS is among it;
 //   - no range of addresses that a tenant may reach holds the cluster's own.
 //
-// The flow is Of, unit by unit, Add, cluster by cluster, and Prove. Facts are small and do not hold objects.
+// The flow is FactsOf, unit by unit, Add, cluster by cluster, and Prove. Facts are small and do not hold objects.
 //
 // It is set arithmetic, not a sample: people of a tenant give their pods the labels that they like, so that a pod stands for all
 // labels that it could have, and a selector for the set of pods that it selects. What is unknown counts as open: namespaces that

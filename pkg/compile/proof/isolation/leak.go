@@ -24,15 +24,15 @@ type leak struct {
 // maxSamples is how many ways into one namespace are looked for.
 const maxSamples = 3
 
-// crossings returns the grants of a direction that cross the border of a tenant. A grant of policies that mean the same is there
+// borderCrossings returns the grants of a direction that cross the border of a tenant. A grant of policies that mean the same is there
 // once, whichever namespaces have it.
-func (c *Cluster) crossings(d trafficDirection, tenants []*namespace, inside addressSet) []*borderCrossing {
+func (c *Cluster) borderCrossings(d trafficDirection, tenants []*namespace, inside addressSet) []*borderCrossing {
 	byPeer := map[*policyPeer]*borderCrossing{}
 	var all []*borderCrossing
 	for _, n := range tenants {
 		for i := range n.effective.grants[d] {
 			g := &n.effective.grants[d][i]
-			if !c.grantCrosses(n, g, inside) {
+			if !c.crossesTenantBorder(n, g, inside) {
 				continue
 			}
 			known := byPeer[g.peer]
@@ -47,7 +47,8 @@ func (c *Cluster) crossings(d trafficDirection, tenants []*namespace, inside add
 	return all
 }
 
-func (c *Cluster) grantCrosses(n *namespace, g *grant, inside addressSet) bool {
+// crossesTenantBorder reports whether a grant of a namespace is for pods of others: in their namespaces, or by an address inside of the cluster.
+func (c *Cluster) crossesTenantBorder(n *namespace, g *grant, inside addressSet) bool {
 	switch g.peer.kind {
 	case own:
 		return false

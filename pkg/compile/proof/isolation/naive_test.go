@@ -561,7 +561,7 @@ func (w *world) compareLeaks(t *testing.T, c *Cluster) int {
 	}
 	reached := map[string]bool{}
 	// Nothing is inside: pods have no addresses in this world.
-	for _, l := range findLeaks(c.crossings(egress, tenants, nil), c.crossings(ingress, tenants, nil)) {
+	for _, l := range findLeaks(c.borderCrossings(egress, tenants, nil), c.borderCrossings(ingress, tenants, nil)) {
 		reached[l.to.name] = true
 		if !w.connected(l.from.name, l.to.name) {
 			t.Errorf("%s does not reach %s", l.from.name, l.to.name)

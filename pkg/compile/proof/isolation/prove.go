@@ -100,7 +100,7 @@ func (r *proof) reportOpenNamespaces() {
 
 // reportLeaks reports ways between tenants, and openings that would be one if the other side opened too.
 func (r *proof) reportLeaks() {
-	outs, ins := r.crossings(egress, r.tenants, r.inside), r.crossings(ingress, r.tenants, r.inside)
+	outs, ins := r.borderCrossings(egress, r.tenants, r.inside), r.borderCrossings(ingress, r.tenants, r.inside)
 	reached, reaching := map[*namespace]bool{}, map[*namespace]bool{}
 	for _, l := range findLeaks(outs, ins) {
 		reached[l.to], reaching[l.from] = true, true

@@ -6,7 +6,7 @@
 // itself. What remains is both together: pods that do not refuse, because a patch, a chart or `resources` made them so, in a namespace
 // that has a label for everybody; and pods that ask for it.
 //
-// The facts hold no object, and nothing at all for what is compiled and not patched: Of, unit by unit, then Prove.
+// The facts hold no object, and nothing at all for what is compiled and not patched: FactsOf, unit by unit, then Prove.
 package mesh
 
 import (
@@ -99,7 +99,7 @@ func podAmbient(template *object.Node) podStance {
 // Facts are what the proof must know of the objects of a unit.
 type Facts struct {
 	namespaces []enrolledNamespace
-	pods       []exposedPods
+	pods       []podsOpenToMesh
 }
 
 // enrolledNamespace is a namespace whose label takes all pods that say nothing.
@@ -109,8 +109,8 @@ type enrolledNamespace struct {
 	at          source.Span
 }
 
-// exposedPods is the pods of a runtime that do not refuse.
-type exposedPods struct {
+// podsOpenToMesh is the pods of a runtime that do not refuse a way into the mesh.
+type podsOpenToMesh struct {
 	runtime object.ID
 	job     string
 	way     int
@@ -126,7 +126,7 @@ func FactsOf(objects []object.Object) Facts {
 		case "Namespace":
 			f.namespaces = append(f.namespaces, enrolledNamespacesOf(o)...)
 		case "ClusterTrainingRuntime", "TrainingRuntime":
-			f.pods = append(f.pods, exposedPodsOf(o)...)
+			f.pods = append(f.pods, podsOpenToMeshOf(o)...)
 		}
 	}
 	return f
@@ -142,13 +142,13 @@ func enrolledNamespacesOf(o *object.Object) (found []enrolledNamespace) {
 	return found
 }
 
-func exposedPodsOf(o *object.Object) (found []exposedPods) {
-	jobs := o.Root.At("spec", "template", "spec", "replicatedJobs")
+func podsOpenToMeshOf(runtime *object.Object) (found []podsOpenToMesh) {
+	jobs := runtime.Root.At("spec", "template", "spec", "replicatedJobs")
 	for i := 0; jobs != nil && i < len(jobs.Children); i++ {
 		template := jobs.Children[i].At("template", "spec", "template")
 		for w := range dataplaneModes {
 			if s := dataplaneModes[w].pod(template); s != refuses {
-				found = append(found, exposedPods{runtime: o.ID, job: jobs.Children[i].Scalar("name"), way: w, stance: s, at: patchOrOrigin(o, template.At("metadata"))})
+				found = append(found, podsOpenToMesh{runtime: runtime.ID, job: jobs.Children[i].Scalar("name"), way: w, stance: s, at: patchOrOrigin(runtime, template.At("metadata"))})
 			}
 		}
 	}
@@ -169,23 +169,23 @@ func Prove(c *plan.Cluster, f Facts, list *diag.List) {
 	told := map[key]bool{}
 	for _, pods := range f.pods {
 		if k := (key{pods.runtime, pods.way}); !told[k] {
-			told[k] = pods.prove(c, f.namespaces, list)
+			told[k] = pods.reportInMesh(c, f.namespaces, list)
 		}
 	}
 }
 
-// prove reports whether it found something.
-func (e exposedPods) prove(c *plan.Cluster, enrolled []enrolledNamespace, list *diag.List) bool {
-	w := dataplaneModes[e.way]
-	namespaces := namespacesOf(c, e.runtime)
+// reportInMesh reports the pods if they get into the mesh, and whether they do.
+func (p podsOpenToMesh) reportInMesh(c *plan.Cluster, enrolled []enrolledNamespace, list *diag.List) bool {
+	w := dataplaneModes[p.way]
+	namespaces := namespacesOf(c, p.runtime)
 	help := fmt.Sprintf("leave the label `%s` on the pods, as it is compiled", w.optOutLabel)
-	if e.stance == asks && len(namespaces) > 0 {
-		list.Errorf(diag.PodsInMesh, e.at, "the pods `%s` of the runtime `%s` ask for Istio, which %s", e.job, e.runtime.Name, w.effect).Helpf("%s", help)
+	if p.stance == asks && len(namespaces) > 0 {
+		list.Errorf(diag.PodsInMesh, p.at, "the pods `%s` of the runtime `%s` ask for Istio, which %s", p.job, p.runtime.Name, w.effect).Helpf("%s", help)
 		return true
 	}
 	for _, n := range enrolled {
-		if n.way == e.way && slices.Contains(namespaces, n.name) {
-			list.Errorf(diag.PodsInMesh, e.at, "the namespace `%s` takes the pods `%s` of the runtime `%s` into Istio, which %s", n.name, e.job, e.runtime.Name, w.effect).
+		if n.way == p.way && slices.Contains(namespaces, n.name) {
+			list.Errorf(diag.PodsInMesh, p.at, "the namespace `%s` takes the pods `%s` of the runtime `%s` into Istio, which %s", n.name, p.job, p.runtime.Name, w.effect).
 				Also(n.at, "by its label `%s`", n.label).Helpf("%s, or take that of the namespace away", help)
 			return true
 		}

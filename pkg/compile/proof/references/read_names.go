@@ -117,7 +117,7 @@ func (r factReader) readService() {
 	}
 	r.facts.services = append(r.facts.services, own)
 	if selector := spec.At("selector"); selector != nil && len(selector.Children) > 0 && r.isJudged(selector) {
-		s.selector = selectorOf(object.Map("", selector.Named("matchLabels")))
+		s.selector = selectorOrEverything(object.Map("", selector.Named("matchLabels")))
 		r.facts.selections = append(r.facts.selections, s)
 	}
 }
@@ -129,7 +129,7 @@ func (r factReader) readPodSelector(spec *object.Node) {
 	if selector == nil || len(selector.Children) == 0 || !r.isJudged(selector) {
 		return
 	}
-	s := labelSelection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOf(*selector), at: r.placeOf(selector)}
+	s := labelSelection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOrEverything(*selector), at: r.placeOf(selector)}
 	for rule := range items(spec.At("ingress")) {
 		for port := range items(rule.Get("ports")) {
 			if own := port.Get("port"); own != nil && own.Kind == object.TextNode {
@@ -172,7 +172,7 @@ func (r factReader) readMonitor(spec *object.Node) {
 		}
 	}
 	r.facts.selections = append(r.facts.selections, labelSelection{
-		ports: ports, by: r.object.ID, namespace: namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOf(*selector), at: r.placeOf(selector),
+		ports: ports, by: r.object.ID, namespace: namespace, services: r.object.ID.Kind == "ServiceMonitor", selector: selectorOrEverything(*selector), at: r.placeOf(selector),
 	})
 }
 
@@ -242,8 +242,8 @@ func (r factReader) noteNamespace(n *object.Node) {
 	}
 }
 
-// selectorOf reads a selector; one that cannot be read, or that asks for labels that controllers set, selects everything.
-func selectorOf(n object.Node) labels.Selector {
+// selectorOrEverything reads a selector; one that cannot be read, or that asks for labels that controllers set, selects everything.
+func selectorOrEverything(n object.Node) labels.Selector {
 	for label := range items(n.Get("matchLabels")) {
 		if isSetByController(label.Key) {
 			return nil

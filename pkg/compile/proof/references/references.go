@@ -5,7 +5,7 @@
 // the bundle, too: so a name is judged only where the bundle has all that it could be. That is so in namespaces that the bundle makes, and not
 // for Secrets, which no bundle has.
 //
-// The facts hold no object of the compiler's own: Of, unit by unit, then Prove.
+// The facts hold no object of the compiler's own: FactsOf, unit by unit, then Prove.
 package references
 
 import (

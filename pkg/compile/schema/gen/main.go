@@ -2,7 +2,7 @@
 //
 //	go run ./pkg/compile/schema/gen FILE
 //
-// It reads OpenAPI v3 of Kubernetes and CRDs of other projects from the module cache, keeps the kinds of kinds.go, reduces each to a
+// It reads OpenAPI v3 of Kubernetes and CRDs of other projects from the module cache, keeps the kinds of wanted_kinds.go, reduces each to a
 // shape.Table and writes them into one zip file. The bytes depend only on the sources of this command and of package shape: files
 // are sorted and have no time.
 //

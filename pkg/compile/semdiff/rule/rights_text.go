@@ -105,19 +105,19 @@ func allRightsText(rights []access.Right) string {
 	return strings.Join(words, "; ")
 }
 
-// thingVerbs are the verbs that a subject has for one kind of objects.
-type thingVerbs struct{ verbs, thing string }
+// verbsOnObjects are the verbs that a subject has for one kind of objects.
+type verbsOnObjects struct{ verbs, thing string }
 
 // joinVerbs joins rights to the same objects, in the order of the first.
-func joinVerbs(rights []access.Right) []thingVerbs {
+func joinVerbs(rights []access.Right) []verbsOnObjects {
 	at := map[string]int{}
-	var all []thingVerbs
+	var all []verbsOnObjects
 	for _, r := range rights {
 		verb, thing := rightWords(r)
 		i, known := at[thing]
 		if !known {
 			at[thing] = len(all)
-			all = append(all, thingVerbs{verb, thing})
+			all = append(all, verbsOnObjects{verb, thing})
 			continue
 		}
 		all[i].verbs += ", " + verb

@@ -85,7 +85,7 @@ func isEndedForGood(pod *corev1.Pod, end *corev1.ContainerStateTerminated) bool 
 }
 
 // Open reads a log.
-func (j JobLogs) Open(ctx context.Context, source logs.LogSource, request logs.LogRequest) (io.ReadCloser, error) {
+func (j JobLogs) Open(ctx context.Context, source logs.LogSource, request logs.ContainerLogRequest) (io.ReadCloser, error) {
 	options := &corev1.PodLogOptions{
 		Container: source.Container, Timestamps: true, Follow: request.Follow, Previous: request.Previous, TailLines: request.Tail,
 	}

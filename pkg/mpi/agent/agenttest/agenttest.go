@@ -55,7 +55,7 @@ func FreeAddresses(t testing.TB, n int) (addresses []string, port int) {
 		addresses = append(addresses, fmt.Sprintf("%s.%d", network, i+1))
 	}
 	for range 100 {
-		if port := freePort(t, addresses); port != 0 {
+		if port := freePortOrZero(t, addresses); port != 0 {
 			return addresses, port
 		}
 	}
@@ -63,8 +63,8 @@ func FreeAddresses(t testing.TB, n int) (addresses []string, port int) {
 	return nil, 0
 }
 
-// freePort returns a port that is free on all addresses, 0 when the one that was tried is not.
-func freePort(t testing.TB, addresses []string) int {
+// freePortOrZero returns a port that is free on all addresses, 0 when the one that was tried is not.
+func freePortOrZero(t testing.TB, addresses []string) int {
 	t.Helper()
 	first, err := net.Listen("tcp", net.JoinHostPort(addresses[0], "0"))
 	if err != nil {

@@ -79,7 +79,7 @@ func (e Evidence) totalOOMKills() int {
 func (e Evidence) lastLines(c Cause) []string {
 	lines := e.Lines
 	if c.Rank != nil {
-		lines = diagnose.LinesOfRank(lines, c.Rank.Rank)
+		lines = diagnose.LinesOfRankOrAll(lines, c.Rank.Rank)
 	}
 	quoted := diagnose.QuoteLines(lines, diagnose.LinesBytes)
 	if c.output != nil && !strings.Contains(strings.Join(quoted, "\n"), c.output.Line) {

@@ -81,7 +81,7 @@ func (o Observed) currentFacts() []ObservedFact {
 	if all && ArePlaced(pods) {
 		facts = append(facts, ObservedFact{FactPlaced, o.JobSet.UID})
 	}
-	if all && AreReady(pods) {
+	if all && WereReadyOnce(pods) {
 		facts = append(facts, ObservedFact{FactReady, o.JobSet.UID})
 	}
 	if all && areNodesReady(pods) {

@@ -94,13 +94,13 @@ func ArePlaced(pods []*corev1.Pod) bool {
 	return !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" })
 }
 
-// AreReady reports whether pods are ready, or have been.
-func AreReady(pods []*corev1.Pod) bool {
+// WereReadyOnce reports whether pods are ready, or have been.
+func WereReadyOnce(pods []*corev1.Pod) bool {
 	return !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !wasReadyOnce(pod) })
 }
 
-// CountReady returns how many pods are ready, or have been. There may be more than wanted: a Job has made another one in place of one.
-func CountReady(pods []*corev1.Pod) (count int) {
+// CountReadyOnce returns how many pods are ready, or have been. There may be more than wanted: a Job has made another one in place of one.
+func CountReadyOnce(pods []*corev1.Pod) (count int) {
 	for _, pod := range pods {
 		if wasReadyOnce(pod) {
 			count++

@@ -130,7 +130,7 @@ func isFinalRefusal(reason mpi.Reason) bool {
 }
 
 // earlyEnd returns how a job ends whose JobSet has not: its launcher has said so, or its time is over.
-func (f *Facts) earlyEnd() *JobEnd { return cmp.Or(f.predictedEnd(), f.timeoutEnd()) }
+func (f *Facts) earlyEnd() *JobEnd { return cmp.Or(f.endToldByLauncher(), f.timeoutEnd()) }
 
 // stuckEnd returns the end of a job that cannot get its pods to run although nothing has failed, or nil: pods that the API
 // server refuses for good, images that cannot be pulled, a gang that did not come together in time.

@@ -70,15 +70,15 @@ func (f *Facts) Launcher() *corev1.Pod { return observe.LauncherOf(f.Current) }
 // controller asks again, but it may never get to a launcher, and a gate is passed once and for all.
 func isPublishedRunning(earlier []metav1.Condition, launcher *corev1.Pod) bool {
 	condition := apimeta.FindStatusCondition(earlier, job.Running)
-	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(mainContainerStart(launcher).Add(-observe.ClocksApart))
+	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(mainContainerStartOrNever(launcher).Add(-observe.ClocksApart))
 }
 
 func (f *Facts) launcherUnreachable(launcher *corev1.Pod) bool {
 	return f.Gate != nil && f.Gate.Launcher == launcher.UID && (f.Gate.GaveUp || f.FactAge(observe.FactLauncher, launcher.UID) > agentExpected)
 }
 
-// mainContainerStart returns when the main container of a pod started, or the far future while it has not.
-func mainContainerStart(pod *corev1.Pod) time.Time {
+// mainContainerStartOrNever returns when the main container of a pod started, or the far future while it has not.
+func mainContainerStartOrNever(pod *corev1.Pod) time.Time {
 	for _, status := range pod.Status.ContainerStatuses {
 		if status.Name == mpi.Container && status.State.Running != nil {
 			return status.State.Running.StartedAt.Time
@@ -93,7 +93,7 @@ func (f *Facts) PodsReady() (ready bool, why *diagnose.Cause) {
 	if taken := diagnose.FirstDisruption(f.currentEvidence()); taken != nil && !f.IsStopping() && !f.SuspendWanted() {
 		return false, taken
 	}
-	if observe.CountReady(f.Current) >= f.Want {
+	if observe.CountReadyOnce(f.Current) >= f.Want {
 		return true, nil
 	}
 	if lost := f.PodDisruption(); lost != nil {

@@ -141,7 +141,7 @@ func (f *Facts) startedPhase() Phase {
 		return Running
 	case len(f.Current) < f.Want || !observe.ArePlaced(f.Current):
 		return Scheduling
-	case !observe.AreReady(f.Current):
+	case !observe.WereReadyOnce(f.Current):
 		return Pulling
 	}
 	return Starting

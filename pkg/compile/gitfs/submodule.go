@@ -1,0 +1,105 @@
+package gitfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// ErrSubmodule says that files are in a submodule, whose content is in another repository.
+var ErrSubmodule = errors.New("is a git submodule")
+
+// submoduleError is the error about a submodule, by its path from the top of the repository.
+func submoduleError(full string) error {
+	return fmt.Errorf("`%s` %w: its files are in another repository, and a revision has no more of them than the name of a commit. Move them into this repository, for example with `git subtree add`; diff can also compare two folders, in which submodules are checked out", full, ErrSubmodule)
+}
+
+// WorkingTree returns the files of the working tree of the folder that the repository was opened with, in which submodules are refused as in a
+// revision: nobody could tell specs that are not checked out from specs that do not exist, and a commit would not have them.
+func (r *Repository) WorkingTree(files fs.FS) fs.FS {
+	found := r.submodulePaths()
+	if len(found) == 0 {
+		return files
+	}
+	return &fsWithoutSubmodules{files, r.Prefix(), found}
+}
+
+// submodulePaths are those of the index below the folder, relative to it. An index in a form that the library does not read, such as a split one,
+// has none.
+func (r *Repository) submodulePaths() []string {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	index, err := r.git.Storer.Index()
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, entry := range index.Entries {
+		if below, inside := strings.CutPrefix(entry.Name, r.Prefix()); inside && entry.Mode == filemode.Submodule {
+			found = append(found, below)
+		}
+	}
+	return found
+}
+
+// fsWithoutSubmodules are files without submodules.
+type fsWithoutSubmodules struct {
+	files      fs.FS
+	prefix     string
+	submodules []string
+}
+
+// refuseSubmodule refuses what is in a submodule, and to list a folder with one in it, but for the top.
+func (w *fsWithoutSubmodules) refuseSubmodule(op, name string) error {
+	for _, at := range w.submodules {
+		inside := name == at || strings.HasPrefix(name, at+"/")
+		if inside || op == "readdir" && name != "." && path.Dir(at) == name {
+			return &fs.PathError{Op: op, Path: name, Err: submoduleError(w.prefix + at)}
+		}
+	}
+	return nil
+}
+
+// Open implements fs.FS.
+func (w *fsWithoutSubmodules) Open(name string) (fs.File, error) {
+	if err := w.refuseSubmodule("open", name); err != nil {
+		return nil, err
+	}
+	return w.files.Open(name)
+}
+
+// Stat implements fs.StatFS.
+func (w *fsWithoutSubmodules) Stat(name string) (fs.FileInfo, error) {
+	if err := w.refuseSubmodule("stat", name); err != nil {
+		return nil, err
+	}
+	return fs.Stat(w.files, name)
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (w *fsWithoutSubmodules) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := w.refuseSubmodule("readdir", name); err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(w.files, name)
+}
+
+// Lstat implements fs.ReadLinkFS.
+func (w *fsWithoutSubmodules) Lstat(name string) (fs.FileInfo, error) {
+	if err := w.refuseSubmodule("lstat", name); err != nil {
+		return nil, err
+	}
+	return fs.Lstat(w.files, name)
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (w *fsWithoutSubmodules) ReadLink(name string) (string, error) {
+	if err := w.refuseSubmodule("readlink", name); err != nil {
+		return "", err
+	}
+	return fs.ReadLink(w.files, name)
+}

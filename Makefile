@@ -8,7 +8,7 @@ SHELL := /bin/bash
 BIN := build/bin
 # One cache of finished programs for all checkouts; the programs themselves follow XDG_CACHE_HOME.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lockstep
-GO_MODULES := . test/cluster test/images test/integration/kueue test/network
+GO_MODULES := . test/cluster test/dashboards test/images test/integration/kueue test/network
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 SUITE := test/suite
 SCHEMAS := pkg/compile/schema/embedded/schemas.zip
@@ -78,6 +78,10 @@ test-race: tools ## Run unit and integration tests of everything under the race 
 .PHONY: test-integration
 test-integration: tools ## Run the tests against a real API server
 	@$(SUITE)/integration
+
+.PHONY: test-dashboards
+test-dashboards: $(BIN)/gotestsum ## Ask a real Prometheus what the dashboards show of a simulated day (UPDATE=1 draws the pictures of docs)
+	@$(SUITE)/dashboards $(if $(UPDATE),-update)
 
 .PHONY: test-gitops
 test-gitops: tools ## Run Flux and Argo CD with what is compiled for them, against a real API server (root, or user namespaces; FOCUS=REGEXP)

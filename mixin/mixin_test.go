@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,8 +109,12 @@ func TestDashboardsAreWhole(t *testing.T) {
 			Panels        []struct {
 				ID      int
 				Title   string
+				Type    string
 				GridPos struct{ H, W, X, Y int }
-				Targets []struct{ Expr, RefID string }
+				Targets []struct {
+					Expr, RefID string
+					Instant     bool
+				}
 			}
 		}
 		if err := json.Unmarshal(text, &board); err != nil {
@@ -123,6 +128,10 @@ func TestDashboardsAreWhole(t *testing.T) {
 		for _, panel := range board.Panels {
 			if len(panel.Targets) == 0 || panel.GridPos.X+panel.GridPos.W > 24 {
 				t.Errorf("%s: panel %q shows nothing, or is wider than the page", path, panel.Title)
+			}
+			// Of a query that is not instant these show the last value of each series of hours: phases that a job has left.
+			if single := slices.Contains([]string{"stat", "bargauge", "table"}, panel.Type); single && !panel.Targets[0].Instant {
+				t.Errorf("%s: panel %q shows what is now, and its query is not instant", path, panel.Title)
 			}
 			for x := range panel.GridPos.W {
 				for y := range panel.GridPos.H {

@@ -48,9 +48,11 @@ const (
 const otherReason = "Other"
 
 func newJobMetrics(registry prometheus.Registerer) (*jobMetrics, error) {
+	// From a twentieth of a second, in which nodes answer, to the day and a half that a job may wait in its queue or run.
+	buckets := prometheus.ExponentialBuckets(0.05, 2.5, 17)
 	m := &jobMetrics{
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: phaseSeconds.name, Help: phaseSeconds.help, Buckets: prometheus.ExponentialBuckets(0.05, 2, 16),
+			Name: phaseSeconds.name, Help: phaseSeconds.help, Buckets: buckets,
 		}, phaseSeconds.labels),
 		ended:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: endedTotal.name, Help: endedTotal.help}, endedTotal.labels),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: restartsTotal.name, Help: restartsTotal.help}, restartsTotal.labels),

@@ -15,31 +15,32 @@ const (
 	maxPairs = 5
 )
 
-// Lines say what was sent: all of it, who to whom as a table of ranks, of nodes where there are too many ranks, the largest pairs, and
-// a rank that has more than others. No line is longer than a table of 16 columns.
+// Lines say what was sent: all of it, who to whom, and a rank that has more than others. Who to whom is a table of ranks, where there are few;
+// otherwise one of nodes, where these are few, and the largest pairs of ranks.
 func (m Matrix) Lines() []string {
 	if len(m.hosts) == 0 {
 		return []string{m.describeNothing()}
 	}
 	lines := []string{m.describeTotal()}
-	nodes := m.nodes()
-	switch {
-	case m.worldSize() <= maxRows:
-		names := make([]string, m.worldSize())
-		for i := range names {
-			names[i] = rankName(i)
-		}
-		lines = append(lines, table(names, m.between(rankName))...)
-	case len(nodes) <= maxRows:
-		lines = append(lines, table(nodes, m.between(func(rank int) string { return m.hosts[rank] }))...)
+	if ranks := m.worldSize(); ranks <= maxRows {
+		return slices.Concat(lines, m.rankTable(ranks), m.describeBusiest())
 	}
-	if m.worldSize() > 2 {
-		for _, p := range m.largestPairs(maxPairs) {
-			lines = append(lines, fmt.Sprintf("%s to %s: %s in %d messages", m.describeRank(p.from), m.describeRank(p.to), formatBytes(m.pairs[p].bytes), m.pairs[p].messages))
-		}
-		lines = append(lines, m.describeBusiest()...)
+	if nodes := m.nodes(); len(nodes) <= maxRows {
+		lines = append(lines, table(nodes, m.between(func(rank int) string { return m.hosts[rank] }), nil)...)
 	}
-	return lines
+	for _, p := range m.largestPairs(maxPairs) {
+		lines = append(lines, fmt.Sprintf("%s to %s: %s in %d messages", m.describeRank(p.from), m.describeRank(p.to), formatBytes(m.pairs[p].bytes), m.pairs[p].messages))
+	}
+	return append(lines, m.describeBusiest()...)
+}
+
+func (m Matrix) rankTable(size int) []string {
+	names, hosts := make([]string, size), map[string]string{}
+	for rank := range size {
+		names[rank] = rankName(rank)
+		hosts[names[rank]] = cmp.Or(m.hosts[rank], "no count")
+	}
+	return table(names, m.between(rankName), hosts)
 }
 
 func (m Matrix) describeNothing() string {
@@ -93,8 +94,8 @@ func (m Matrix) describeRank(rank int) string {
 
 func rankName(rank int) string { return fmt.Sprintf("rank %d", rank) }
 
-// table has a row for who sent and a column for who received.
-func table(names []string, sums map[[2]string]uint64) []string {
+// table has a row for who sent and a column for who received, and notes at the ends of rows.
+func table(names []string, sums map[[2]string]uint64, notes map[string]string) []string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "from \\ to\t%s\t\n", strings.Join(names, "\t"))
@@ -107,10 +108,14 @@ func table(names []string, sums map[[2]string]uint64) []string {
 			}
 			fmt.Fprint(w, "\t", cell)
 		}
-		fmt.Fprint(w, "\t\n")
+		fmt.Fprintf(w, "\t  %s\n", notes[from])
 	}
 	_ = w.Flush() // into memory
-	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
 }
 
 func share(part, whole uint64) string {

@@ -150,15 +150,10 @@ func TestLines(t *testing.T) {
 		"Four": {"people see who sends to whom", four, []string{
 			"counted by 4 of 4 ranks: 3.0 MiB in 314942 messages, 100 % of it between nodes, 50 % inside of collectives",
 			`  from \ to  rank 0   rank 1   rank 2   rank 3`,
-			`     rank 0       -  1.0 KiB  2.0 KiB        -`,
-			`     rank 1   500 B        -        -  3.0 MiB`,
-			`     rank 2       -        -        -    100 B`,
-			`     rank 3       -        -    100 B        -`,
-			"rank 1 (demo-node-0-0) to rank 3 (demo-node-0-1): 3.0 MiB in 314572 messages",
-			"rank 0 (demo-node-0-0) to rank 2 (demo-node-0-1): 2.0 KiB in 200 messages",
-			"rank 0 (demo-node-0-0) to rank 1 (demo-node-0-0): 1.0 KiB in 100 messages",
-			"rank 1 (demo-node-0-0) to rank 0 (demo-node-0-0): 500 B in 50 messages",
-			"rank 2 (demo-node-0-1) to rank 3 (demo-node-0-1): 100 B in 10 messages",
+			`     rank 0       -  1.0 KiB  2.0 KiB        -  demo-node-0-0`,
+			`     rank 1   500 B        -        -  3.0 MiB  demo-node-0-0`,
+			`     rank 2       -        -        -    100 B  demo-node-0-1`,
+			`     rank 3       -        -    100 B        -  demo-node-0-1`,
 			"rank 1 (demo-node-0-0) has most of it: sent 3.0 MiB, received 1.0 KiB, 899.2 times the median",
 		}},
 		"Wide": {"a table of many ranks is one of nodes, and ranks that are alike need no name", []Pod{ranks("a", 0, 1, wide[:10]...), ranks("b", 10, 1, wide[10:]...)}, []string{
@@ -175,14 +170,14 @@ func TestLines(t *testing.T) {
 		"Missing": {"a rank that left nothing is not one that sent nothing", []Pod{ranks("a", 0, 1, []uint64{0, 10})}, []string{
 			"counted by 1 of 2 ranks: 10 B in 1 messages, 0 % of it between nodes, 50 % inside of collectives",
 			`  from \ to  rank 0  rank 1`,
-			`     rank 0       -    10 B`,
-			`     rank 1       -       -`,
+			`     rank 0       -    10 B  a`,
+			`     rank 1       -       -  no count`,
 		}},
 		"Unread": {"people are told why", []Pod{ranks("a", 0, 1, []uint64{0}, []uint64{0}), unreadable}, []string{
 			"counted by 2 of 2 ranks: 0 B in 0 messages, 0 % of it between nodes, 0 % inside of collectives; 2 could not be read: demo-node-0-1: rank 2: it is not a regular file",
 			`  from \ to  rank 0  rank 1`,
-			`     rank 0       -       -`,
-			`     rank 1       -       -`,
+			`     rank 0       -       -  a`,
+			`     rank 1       -       -  a`,
 		}},
 		"Nothing": {"people are told what may be wrong", []Pod{unreadable}, []string{
 			"no rank left a count of its messages. Programs of Open MPI do in MPI_Finalize, where OMPI_MCA_pml does not leave out `monitoring`; 2 could not be read: demo-node-0-1: rank 2: it is not a regular file",

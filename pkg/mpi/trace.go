@@ -82,8 +82,8 @@ func NCCLVariables() []Variable {
 	}
 }
 
-// TrafficSubsystem: the launcher's agent asks a node's agent what its ranks have sent; the request is a TrafficRequest, the answer a
-// NodeTraffic.
+// TrafficSubsystem is by what the launcher's agent asks a node's agent what its ranks have sent: the request is a TrafficRequest, the answer
+// a NodeTraffic.
 const TrafficSubsystem = "lockstep-traffic"
 
 // MaxTrafficPairs is how many pairs of ranks a launcher keeps, whose memory is small: all of 256 ranks. Of more, the largest of each rank.

@@ -24,9 +24,9 @@ var _ = Describe("A job that is traced", func() {
 	}, Entry("on Open MPI 4", "openmpi4-cpu"), Entry("on Open MPI 5", "openmpi5-cpu"))
 
 	It("is refused where what it asks for cannot be recorded", func(ctx SpecContext) {
-		misspelt := job("untraceable", "openmpi4-cpu", "true").TrainJob()
-		misspelt.Annotations = map[string]string{mpi.TraceAnnotation: "trafic"}
-		Expect(editor.Client.Create(ctx, misspelt)).To(MatchError(ContainSubstring("allowed are `traffic`, `horovod` and `nccl`")))
+		unknown := job("untraceable", "openmpi4-cpu", "true").TrainJob()
+		unknown.Annotations = map[string]string{mpi.TraceAnnotation: "everything"}
+		Expect(editor.Client.Create(ctx, unknown)).To(MatchError(ContainSubstring("allowed are `traffic`, `horovod` and `nccl`")))
 
 		without := job("without-volume", "openmpi4-cpu", "true").TrainJob()
 		without.Annotations = map[string]string{mpi.TraceAnnotation: "horovod"}

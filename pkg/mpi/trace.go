@@ -98,9 +98,6 @@ type TrafficRequest struct {
 // NodeTraffic is what the ranks of a pod have sent.
 type NodeTraffic struct {
 	Ranks []RankTraffic `json:"ranks,omitempty"`
-	// Unread is how many files could not be read, Error why the first could not.
-	Unread int    `json:"unread,omitempty"`
-	Error  string `json:"error,omitempty"`
 }
 
 // RankTraffic is what a rank has sent, to others by MPI's point-to-point layer, which most collectives use too.

@@ -19,9 +19,10 @@ const (
 // otherwise one of nodes, where these are few, and the largest pairs of ranks.
 func (m Matrix) Lines() []string {
 	if len(m.hosts) == 0 {
-		return []string{m.describeNothing()}
+		return []string{"no rank left a count of its messages: programs of Open MPI do in MPI_Finalize, where OMPI_MCA_pml does not leave out `monitoring`"}
 	}
-	lines := []string{m.describeTotal()}
+	lines := []string{fmt.Sprintf("counted by %d of %d ranks: %s in %d messages, %s of it between nodes, %s inside of collectives",
+		len(m.hosts), m.worldSize(), formatBytes(m.total.bytes), m.total.messages, share(m.betweenPods, m.total.bytes), share(m.collective, m.total.bytes))}
 	if ranks := m.worldSize(); ranks <= maxRows {
 		return slices.Concat(lines, m.rankTable(ranks), m.describeBusiest())
 	}
@@ -41,23 +42,6 @@ func (m Matrix) rankTable(size int) []string {
 		hosts[names[rank]] = cmp.Or(m.hosts[rank], "no count")
 	}
 	return table(names, m.between(rankName), hosts)
-}
-
-func (m Matrix) describeNothing() string {
-	text := "no rank left a count of its messages. Programs of Open MPI do in MPI_Finalize, where OMPI_MCA_pml does not leave out `monitoring`"
-	if m.unread > 0 {
-		text += fmt.Sprintf("; %d could not be read: %s", m.unread, m.unreadError)
-	}
-	return text
-}
-
-func (m Matrix) describeTotal() string {
-	text := fmt.Sprintf("counted by %d of %d ranks: %s in %d messages, %s of it between nodes, %s inside of collectives",
-		len(m.hosts), m.worldSize(), formatBytes(m.total.bytes), m.total.messages, share(m.betweenPods, m.total.bytes), share(m.collective, m.total.bytes))
-	if m.unread > 0 {
-		text += fmt.Sprintf("; %d could not be read: %s", m.unread, m.unreadError)
-	}
-	return text
 }
 
 // unlike is how much more than the median makes a rank one to name.

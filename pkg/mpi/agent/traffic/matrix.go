@@ -25,8 +25,6 @@ type Matrix struct {
 	sent, received          map[int]load
 	total                   load
 	collective, betweenPods uint64
-	unread                  int
-	unreadError             string
 }
 
 type pair struct{ from, to int }
@@ -56,11 +54,6 @@ func MatrixOf(pods []Pod, began float64) Matrix {
 			if other, known := m.hosts[s.To]; known && other != rank.host {
 				m.betweenPods = sum(m.betweenPods, s.Bytes)
 			}
-		}
-	}
-	for _, pod := range pods {
-		if m.unread += pod.Unread; m.unreadError == "" && pod.Unread > 0 {
-			m.unreadError = pod.Host + ": " + pod.Error
 		}
 	}
 	return m

@@ -32,20 +32,16 @@ func AnswerTraffic(stateDir string, request []byte) (mpi.NodeTraffic, error) {
 	return ReadPod(stateDir, asked.Pairs, time.Now()), nil
 }
 
-// ReadPod reads what the ranks of this pod have left in the state folder, with so many pairs of ranks at most.
+// ReadPod reads what the ranks of this pod have left in the state folder, with so many pairs of ranks at most. A file that is none of Open MPI's
+// is passed over: its rank left no count.
 func ReadPod(stateDir string, pairs int, now time.Time) mpi.NodeTraffic {
 	var pod mpi.NodeTraffic
 	files := rankFiles(stateDir)
 	for _, file := range files {
-		rank, err := readRank(file.path, max(1, min(pairs, mpi.MaxTrafficPairs)/len(files)), now)
-		if err != nil {
-			if pod.Unread++; pod.Error == "" {
-				pod.Error = fmt.Sprintf("rank %d: %v", file.rank, err)
-			}
-			continue
+		if rank, err := readRank(file.path, max(1, min(pairs, mpi.MaxTrafficPairs)/len(files)), now); err == nil {
+			rank.Rank = file.rank
+			pod.Ranks = append(pod.Ranks, rank)
 		}
-		rank.Rank = file.rank
-		pod.Ranks = append(pod.Ranks, rank)
 	}
 	return pod
 }
@@ -75,7 +71,7 @@ func rankFiles(stateDir string) []rankFile {
 func readRank(path string, peers int, now time.Time) (mpi.RankTraffic, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return mpi.RankTraffic{}, errors.Unwrap(err) // without the path
+		return mpi.RankTraffic{}, err
 	}
 	defer file.Close()
 	info, err := file.Stat()

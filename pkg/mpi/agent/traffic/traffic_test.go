@@ -79,13 +79,10 @@ func TestReadPodIsNotFooled(t *testing.T) {
 	if len(pod.Ranks) != 1 || pod.Ranks[0].Rank != 0 || pod.Ranks[0].Bytes != 7 {
 		t.Errorf("read %+v", pod.Ranks)
 	}
-	if pod.Unread != 7 || !strings.Contains(pod.Error, "rank 1: it does not begin with `# POINT TO POINT`") {
-		t.Errorf("%d are unread, the first because `%s`", pod.Unread, pod.Error)
-	}
 }
 
 func TestNothingIsReadWhereNothingIs(t *testing.T) {
-	if pod := ReadPod(filepath.Join(t.TempDir(), "none"), 10, time.Now()); len(pod.Ranks)+pod.Unread != 0 {
+	if pod := ReadPod(filepath.Join(t.TempDir(), "none"), 10, time.Now()); len(pod.Ranks) != 0 {
 		t.Errorf("%+v", pod)
 	}
 }
@@ -139,8 +136,6 @@ func TestLines(t *testing.T) {
 		wide[i] = make([]uint64, 20)
 		wide[i][(i+1)%20] = 1000
 	}
-	unreadable := ranks("demo-node-0-1", 2, 1)
-	unreadable.Unread, unreadable.Error = 2, "rank 2: it is not a regular file"
 	four := []Pod{ranks("demo-node-0-0", 0, 1, []uint64{0, 1000, 2000, 0}, []uint64{500, 0, 0, 3 << 20}), ranks("demo-node-0-1", 2, 1, []uint64{0, 0, 0, 100}, []uint64{0, 0, 100, 0})}
 	for name, tc := range map[string]struct {
 		reason string
@@ -173,14 +168,14 @@ func TestLines(t *testing.T) {
 			`     rank 0       -    10 B  a`,
 			`     rank 1       -       -  no count`,
 		}},
-		"Unread": {"people are told why", []Pod{ranks("a", 0, 1, []uint64{0}, []uint64{0}), unreadable}, []string{
-			"counted by 2 of 2 ranks: 0 B in 0 messages, 0 % of it between nodes, 0 % inside of collectives; 2 could not be read: demo-node-0-1: rank 2: it is not a regular file",
+		"Silent": {"nothing is no fault", []Pod{ranks("a", 0, 1, []uint64{0}, []uint64{0})}, []string{
+			"counted by 2 of 2 ranks: 0 B in 0 messages, 0 % of it between nodes, 0 % inside of collectives",
 			`  from \ to  rank 0  rank 1`,
 			`     rank 0       -       -  a`,
 			`     rank 1       -       -  a`,
 		}},
-		"Nothing": {"people are told what may be wrong", []Pod{unreadable}, []string{
-			"no rank left a count of its messages. Programs of Open MPI do in MPI_Finalize, where OMPI_MCA_pml does not leave out `monitoring`; 2 could not be read: demo-node-0-1: rank 2: it is not a regular file",
+		"Nothing": {"people are told what may be wrong", []Pod{ranks("a", 0, 1)}, []string{
+			"no rank left a count of its messages: programs of Open MPI do in MPI_Finalize, where OMPI_MCA_pml does not leave out `monitoring`",
 		}},
 		"ManyNodes": {"a log has bounds", manyPods(17), []string{
 			"counted by 17 of 17 ranks: 1.3 KiB in 136 messages, 100 % of it between nodes, 50 % inside of collectives",

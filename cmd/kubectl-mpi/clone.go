@@ -49,7 +49,7 @@ Files that were taken along go with it. Without a name it is called as the old o
 			return k.launchJobs(cmd.Context(), []*trainer.TrainJob{job}, launch)
 		},
 	}
-	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=… (empty for the runtime's), queue=…, runtime=…, env.NAME=…, resources.NAME=…")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=… (empty for the runtime's), queue=…, runtime=…, trace=…, env.NAME=…, resources.NAME=…")
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return submit.SettingNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}) // fails only for a flag that does not exist

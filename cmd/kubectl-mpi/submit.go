@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -33,6 +34,7 @@ type submitFlags struct {
 	runtime, image, queue, files string
 	nodes, slots                 int32
 	env, claims, resources       []string
+	trace                        []string
 	suspend                      bool
 	// unasked: the job is only shown.
 	unasked bool
@@ -52,13 +54,15 @@ func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 	flags.StringArrayVar(&f.claims, "pvc", nil, "a volume in all pods, CLAIM:/FOLDER or CLAIM:/FOLDER:ro")
 	flags.StringSliceVar(&f.resources, "resources", nil, "what each node requests, such as cpu=4,memory=16Gi; of all but CPU it is also the limit")
 	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
+	cli.CompleteFlag(cmd, "trace", "traffic", "horovod", "nccl")
 	_ = cmd.RegisterFlagCompletionFunc("runtime", k.completeRuntimes) // fails only for a flag that does not exist
+	flags.StringSliceVar(&f.trace, "trace", nil, "what is recorded of the run: traffic (who sends how much to whom, of Open MPI), horovod (its timeline, into a volume), nccl (its log)")
 	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
 }
 
 // options are what is asked for, less what only the cluster knows.
 func (f *submitFlags) options(name, namespace string, command []string) (submit.Options, error) {
-	o := submit.Options{Name: name, Namespace: namespace, Nodes: f.nodes, Slots: f.slots, Image: f.image, Command: command, Suspend: f.suspend}
+	o := submit.Options{Name: name, Namespace: namespace, Nodes: f.nodes, Slots: f.slots, Image: f.image, Command: command, Trace: strings.Join(f.trace, ","), Suspend: f.suspend}
 	for flag, number := range map[string]int32{"nodes": f.nodes, "slots": f.slots} {
 		if f.given(flag) && number < 1 {
 			return o, usageErrorf("`--%s` is a number from 1 on, not %d: leave it out for that of the runtime", flag, number)

@@ -25,6 +25,8 @@ type ProgressRequest struct {
 	Evidence bool `json:"evidence,omitempty"`
 	// Stranded asks for proxies of Hydra whose ranks all wait. Who asks again and again keeps the node watching them.
 	Stranded bool `json:"stranded,omitempty"`
+	// Ranks asks how the ranks are scheduled.
+	Ranks bool `json:"ranks,omitempty"`
 }
 
 // Progress is what the processes of a job have done on a node: all descendants of its agent but the agent's own.
@@ -51,6 +53,21 @@ type Progress struct {
 	Evidence []StuckProcess `json:"evidence,omitempty"`
 	// Stranded holds the proxies of Hydra that have all ranks that they started, all of which have waited in PMI for a while.
 	Stranded []StrandedProxy `json:"stranded,omitempty"`
+	// Ranks says how the processes of ranks are scheduled, at most MaxRankSchedules of them.
+	Ranks []RankSchedule `json:"ranks,omitempty"`
+}
+
+// MaxRankSchedules bounds what a node says about how its ranks are scheduled.
+const MaxRankSchedules = 256
+
+// RankSchedule is how the kernel has scheduled a process of a rank.
+type RankSchedule struct {
+	Rank int `json:"rank"`
+	PID  int `json:"pid"`
+	// WaitedSeconds is how long its first thread has been ready to run and has not run, since it began.
+	WaitedSeconds float64 `json:"waitedSeconds"`
+	// Stopped says that a signal such as SIGSTOP has stopped it.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // StrandedProxy is a proxy of Hydra whose ranks all wait.

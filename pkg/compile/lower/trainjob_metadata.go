@@ -1,6 +1,9 @@
 package lower
 
-import "lockstep.dev/lockstep/pkg/compile/object"
+import (
+	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
 
 // What a patch may write into the metadata of JobSet, Jobs and pods. Everything in a cluster obeys labels and annotations of its own:
 // JobSet places exclusively by them, CNI plugins attach networks, container runtimes hand out devices, webhooks inject credentials. No
@@ -25,7 +28,19 @@ func metadataVariables() []object.Node {
 		celVariable("annotated", harmful("annotations", harmlessAnnotation)),
 		celVariable("labels", harmful("labels", harmlessLabel)),
 		celVariable("toKueue", `variables.byKueue ? '' : `+celJoinFindings(celKueueKey("labels"), celKueueKey("annotations"))),
+		celVariable("untraceable", celUntraceableWord()),
 	}
+}
+
+// celUntraceableWord is the first word of the annotation of a TrainJob, new or changed, that is nothing to be recorded of its run.
+func celUntraceableWord() string {
+	const asked = `.metadata.?annotations[?` + `'` + mpi.TraceAnnotation + `'` + `]`
+	var words []string
+	for _, trace := range mpi.Traces() {
+		words = append(words, string(trace))
+	}
+	return `(oldObject != null && dyn(oldObject)` + asked + ` == dyn(object)` + asked + ` ? [] : dyn(object)` + asked + `.optMap(v, v.split(',')).orValue([]))
+.map(w, w.trim()).filter(w, !(w in [` + celStrings(words) + `])).map(w, '` + "`" + `' + w + '` + "`" + `').join(' ')`
 }
 
 // celOverMetadata joins what an expression over the metadata m finds at all levels of all patches.
@@ -53,5 +68,8 @@ func metadataValidations() []object.Node {
 		celValidation("variables.toKueue == ''",
 			"the TrainJob tells Kueue more than users may",
 			"the TrainJob has `{variables.toKueue}`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
+		celValidation("variables.untraceable == ''",
+			"the annotation "+mpi.TraceAnnotation+" has what cannot be recorded",
+			"the annotation "+mpi.TraceAnnotation+" has {variables.untraceable}, which is nothing that can be recorded; allowed are `traffic`, `horovod` and `nccl`, with commas between them: correct it, or remove it"),
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // CloneJob returns a job like another one, under a new name, that has not run. What others wrote into the old one stays behind: status,
-// annotations, where Kueue placed it, and whether it was suspended.
+// annotations but what the user asked to be recorded, where Kueue placed it, and whether it was suspended.
 func CloneJob(old *trainer.TrainJob, name string) (*trainer.TrainJob, error) {
 	if err := validate.CheckName(name); err != nil {
 		return nil, err
@@ -30,6 +30,9 @@ func CloneJob(old *trainer.TrainJob, name string) (*trainer.TrainJob, error) {
 		Spec:       *old.Spec.DeepCopy(),
 	}
 	delete(job.Labels, mpi.TrainJobLabel)
+	if asked, traced := old.Annotations[mpi.TraceAnnotation]; traced {
+		metav1.SetMetaDataAnnotation(&job.ObjectMeta, mpi.TraceAnnotation, asked)
+	}
 	job.Spec.Suspend, job.Spec.ManagedBy = nil, nil
 	job.Spec.RuntimePatches = slices.DeleteFunc(job.Spec.RuntimePatches, func(p trainer.RuntimePatch) bool {
 		return strings.Contains(p.Manager, "kueue.x-k8s.io")
@@ -75,6 +78,7 @@ var settings = map[string]func(*trainer.TrainJob, string) error{
 		j.Spec.RuntimeRef.Name = v
 		return nil
 	},
+	"trace": setTrace,
 	"queue": func(j *trainer.TrainJob, v string) error {
 		if v == "" {
 			delete(j.Labels, kueue.QueueLabel)
@@ -88,7 +92,7 @@ var settings = map[string]func(*trainer.TrainJob, string) error{
 // SettingNames are the names that SetField knows, and the beginnings of others.
 func SettingNames() []string { return append(slices.Sorted(maps.Keys(settings)), "env.", "resources.") }
 
-// SetField changes a job: nodes=8, slots=2, image=…, queue=…, runtime=…, env.NAME=…, or resources.NAME=…. An empty image is the runtime's.
+// SetField changes a job: nodes=8, slots=2, image=…, queue=…, runtime=…, trace=…, env.NAME=…, or resources.NAME=…. An empty image is the runtime's.
 func SetField(job *trainer.TrainJob, assignment string) error {
 	name, value, found := strings.Cut(assignment, "=")
 	if !found {

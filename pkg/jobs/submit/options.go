@@ -34,6 +34,8 @@ type Options struct {
 	Resources corev1.ResourceList
 	// Files are put into FilesDir of all pods, where the command then runs.
 	Files Files
+	// Trace is what is recorded of its run, in the words of mpi.TraceAnnotation; empty for nothing.
+	Trace string
 	// Suspend makes a job that does not start before it is resumed.
 	Suspend bool
 }
@@ -63,6 +65,9 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 	if o.Queue != "" {
 		job.Labels = map[string]string{kueue.QueueLabel: o.Queue}
 	}
+	if err := setTrace(job, o.Trace); err != nil {
+		return nil, fmt.Errorf("--trace: %w", err)
+	}
 	if o.Suspend {
 		job.Spec.Suspend = ptr.To(true)
 	}
@@ -70,6 +75,19 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 		job.Spec.RuntimePatches = []trainer.RuntimePatch{*patch}
 	}
 	return job, nil
+}
+
+// setTrace says what is recorded of the run of a job, nothing for an empty text.
+func setTrace(job *trainer.TrainJob, text string) error {
+	if text == "" {
+		delete(job.Annotations, mpi.TraceAnnotation)
+		return nil
+	}
+	if _, err := mpi.ParseTraces(text); err != nil {
+		return err
+	}
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, mpi.TraceAnnotation, text)
+	return nil
 }
 
 // checkCombination refuses what cannot be together.

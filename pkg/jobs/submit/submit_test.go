@@ -260,6 +260,7 @@ func TestTogether(t *testing.T) {
 		"Variables": {Options{Env: []corev1.EnvVar{{Name: "A"}, {Name: "A", Value: "1"}}}, "the variable `A` is given twice"},
 		"Claims":    {Options{Claims: []VolumeClaim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
 		"Files":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
+		"Trace":     {Options{Trace: "traffic,all"}, "--trace: `all` is nothing that can be recorded: allowed are `traffic`, `horovod` and `nccl`"},
 		"Apart":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
 		"NoFiles":   {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace"}}}, ""},
 	} {
@@ -271,12 +272,15 @@ func TestTogether(t *testing.T) {
 }
 
 func TestClone(t *testing.T) {
-	old, err := TrainJob(Options{Name: "train", Namespace: "team", Runtime: Runtime{Name: "r", Kind: TrainingRuntime}, Queue: "q", Command: []string{"a"}, Files: Files{"f": "x"}})
+	old, err := TrainJob(Options{Name: "train", Namespace: "team", Runtime: Runtime{Name: "r", Kind: TrainingRuntime}, Queue: "q", Command: []string{"a"}, Files: Files{"f": "x"}, Trace: "traffic,nccl"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := yamlOf(t, old)
-	old.UID, old.Annotations = "1", map[string]string{"lockstep.dev/conditions": "{}"}
+	if !strings.Contains(want, "lockstep.dev/trace: traffic,nccl\n") {
+		t.Errorf("what is to be recorded is not said: %s", want)
+	}
+	old.UID, old.Annotations["lockstep.dev/conditions"] = "1", "{}"
 	old.Labels["lockstep.dev/trainjob"] = "train"
 	old.Spec.Suspend, old.Spec.ManagedBy = ptr.To(true), ptr.To("trainer.kubeflow.org/trainjob-controller")
 	old.Spec.RuntimePatches[0].Time = ptr.To(metav1.Now())
@@ -303,12 +307,14 @@ func TestClone(t *testing.T) {
 
 func TestSet(t *testing.T) {
 	job := &trainer.TrainJob{}
-	for _, assignment := range []string{"nodes=8", "slots=2", "image=r/i", "queue=q", "runtime=r", "env.A=1", "env.A=2", "env.B=", "resources.memory=2Gi"} {
+	for _, assignment := range []string{"nodes=8", "slots=2", "image=r/i", "queue=q", "runtime=r", "trace=traffic", "env.A=1", "env.A=2", "env.B=", "resources.memory=2Gi"} {
 		if err := SetField(job, assignment); err != nil {
 			t.Error(err)
 		}
 	}
 	const want = `metadata:
+  annotations:
+    lockstep.dev/trace: traffic
   labels:
     kueue.x-k8s.io/queue-name: q
 spec:
@@ -331,18 +337,18 @@ spec:
 	if diff := cmp.Diff(want, strings.TrimSuffix(yamlOf(t, job), "status: {}\n")); diff != "" {
 		t.Error(diff)
 	}
-	for _, wrong := range []string{"nodes", "nodes=0", "nodes=many", "nodes=99999999999", "color=red", "env.=1", "resources.x=y"} {
+	for _, wrong := range []string{"nodes", "nodes=0", "nodes=many", "nodes=99999999999", "color=red", "trace=all", "env.=1", "resources.x=y"} {
 		if err := SetField(job, wrong); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
 	}
-	for _, assignment := range []string{"image=", "queue="} {
+	for _, assignment := range []string{"image=", "queue=", "trace="} {
 		if err := SetField(job, assignment); err != nil {
 			t.Error(err)
 		}
 	}
-	if job.Spec.Trainer.Image != nil || len(job.Labels) > 0 {
-		t.Errorf("image and queue are not those of the runtime: %v, %v", job.Spec.Trainer.Image, job.Labels)
+	if job.Spec.Trainer.Image != nil || len(job.Labels)+len(job.Annotations) > 0 {
+		t.Errorf("image and queue are not those of the runtime, or more is recorded: %v, %v, %v", job.Spec.Trainer.Image, job.Labels, job.Annotations)
 	}
 	if err := SetField(job, "runtime="); err == nil {
 		t.Error("a runtime without a name is taken")

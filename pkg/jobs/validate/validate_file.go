@@ -214,8 +214,12 @@ func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
 	if !runtime.IsMPI() {
 		return nil
 	}
-	if _, err := mpijob.Resolve(d.Job, runtime); err != nil {
+	made, err := mpijob.Resolve(d.Job, runtime)
+	if err != nil {
 		return []Finding{d.PlaceMessage(err.Error())}
+	}
+	if made.TraceRefused != nil {
+		return []Finding{d.findingAt("metadata.annotations", made.TraceRefused.Message, "")}
 	}
 	if err := HasCommand(d.Job, runtime); err != nil {
 		return []Finding{d.findingAt("spec", err.Error(), "")}

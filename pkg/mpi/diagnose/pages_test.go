@@ -62,7 +62,7 @@ func TestEntries(t *testing.T) {
 // elsewhere are the reasons that no rule of this package gives, and who does.
 var elsewhere = map[mpi.Reason]string{
 	RuntimeNotFound: "job", InvalidRuntime: "job", InvalidPatch: "job", InitializerUnsupported: "job", InvalidWorld: "job", NameTooLong: "job",
-	NameTaken: "job", ReservedVariable: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
+	NameTaken: "job", ReservedVariable: "job", InvalidTrace: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
 	JobSetFailed: "job", JobSetDeleted: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent", GateTimeout: "gate",
 	ConnectionTimedOut: "gate", GangTimeout: "job",
 }

@@ -30,6 +30,10 @@ type Job struct {
 	Attempt int
 	// Runtime is what the job is made from.
 	Runtime Runtime
+	// Trace has the run of the job recorded, as variables of all its pods. TraceRefused is why what the user asks for cannot be, or nil:
+	// then nothing is recorded, and whoever has a say refuses the job.
+	Trace        []corev1.EnvVar
+	TraceRefused *Refusal
 }
 
 // defaultSSHAuthMountPath is upstream's default of mlPolicy.mpi.sshAuthMountPath.
@@ -76,6 +80,7 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if err := checkEnvironment(trainJob); err != nil {
 		return Job{}, err
 	}
+	job.Trace, job.TraceRefused = traceVariables(trainJob, job)
 	return job, nil
 }
 

@@ -1007,7 +1007,8 @@ def _copied(trainjob: Object, name: str) -> Object:
     """What a user asked for, without what others have written since."""
     old = trainjob["metadata"]
     kept = {k: v for k, v in (old.get("labels") or {}).items() if not k.startswith("lockstep.dev/")}
-    notes = {k: v for k, v in (old.get("annotations") or {}).items() if not k.startswith(("lockstep.dev/", "kubectl.kubernetes.io/"))}
+    ours = ("lockstep.dev/", "kubectl.kubernetes.io/")
+    notes = {k: v for k, v in (old.get("annotations") or {}).items() if k == "lockstep.dev/trace" or not k.startswith(ours)}
     wanted = copy.deepcopy(spec(trainjob))
     for others in ("suspend", "managedBy"):
         wanted.pop(others, None)

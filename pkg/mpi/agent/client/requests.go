@@ -65,6 +65,11 @@ func AskProgress(ctx context.Context, dial Dial, key identity.Key, address strin
 	return askOnNewConnection[mpi.Progress](ctx, dial, key, address, mpi.ProgressSubsystem, request)
 }
 
+// AskTraffic asks a node what its ranks have sent.
+func AskTraffic(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.TrafficRequest) (mpi.NodeTraffic, error) {
+	return askOnNewConnection[mpi.NodeTraffic](ctx, dial, key, address, mpi.TrafficSubsystem, request)
+}
+
 // AskLaunchTimings asks a launcher how far the launch is.
 func AskLaunchTimings(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.LaunchTimings, error) {
 	return askOnNewConnection[mpi.LaunchTimings](ctx, dial, key, address, mpi.LaunchTimingsSubsystem, nil)

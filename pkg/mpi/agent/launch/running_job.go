@@ -75,6 +75,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	kills := oom.Kills()
 	e.Lines = output.awaitLastLines()
 	e.SaidLost = output.daemonLostAt()
+	j.logTraffic(ctx)
 	e.Reports, e.Launches = j.collectReports(ctx, e.Losses, inquiryFor(e.Status, e.Stopped), quiet)
 	e.Own = j.ranks.Report()
 	e.Own.Name, e.Own.OOMKills = l.Hostname, kills

@@ -21,6 +21,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+	"lockstep.dev/lockstep/pkg/mpi/agent/traffic"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
@@ -55,6 +56,9 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 				mpi.HelloSubsystem: n.answerHello,
 				mpi.ReportSubsystem: func(ctx context.Context, _ []byte) (any, error) {
 					return n.answerReport(ctx, l, tracker), nil
+				},
+				mpi.TrafficSubsystem: func(_ context.Context, request []byte) (any, error) {
+					return traffic.AnswerTraffic(n.Settings.StateDir, request)
 				},
 				mpi.ProgressSubsystem: tracker.AnswerProgress,
 				mpi.ProbeSubsystem:    new(probe.Rendezvous).Answer,

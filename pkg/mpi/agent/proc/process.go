@@ -107,6 +107,18 @@ func WrittenBytes(root fs.FS, pid int) uint64 {
 	return 0
 }
 
+// WaitedForCPU is how long the first thread of a process has been ready to run and has waited for a processor, also where the CPU limit of its
+// cgroup kept it (the second number of /proc/PID/schedstat, Documentation/scheduler/sched-stats.rst). It is 0 where the kernel does not count it.
+func WaitedForCPU(root fs.FS, pid int) time.Duration {
+	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "schedstat"))
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0
+	}
+	nanoseconds, _ := strconv.ParseInt(fields[1], 10, 64)
+	return time.Duration(max(0, nanoseconds))
+}
+
 // HandlesSignal reports whether a process has a handler for a signal (SigCgt in /proc/PID/status).
 func HandlesSignal(root fs.FS, pid int, signal syscall.Signal) bool {
 	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "status"))

@@ -113,7 +113,11 @@ func (t *ProcessTracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 		if request.Evidence {
 			result.Evidence = append(result.Evidence, t.describeProcess(p))
 		}
+		if request.Ranks {
+			result.Ranks = append(result.Ranks, t.rankSchedules(p)...)
+		}
 	}
+	result.Ranks = result.Ranks[:min(len(result.Ranks), mpi.MaxRankSchedules)]
 	t.mu.Lock()
 	result.DaemonAge, result.LaunchAge, result.RankAge = t.secondsSince(t.daemonAt), t.secondsSince(t.launchAt), t.secondsSince(t.rankAt)
 	t.mu.Unlock()
@@ -160,6 +164,15 @@ func (t *ProcessTracker) describeProcess(p proc.Process) mpi.StuckProcess {
 	return mpi.StuckProcess{
 		Rank: rank, PID: p.PID, Name: p.Name, State: proc.StateName(p.State), Wait: wait.Function, Call: wait.Call, Stack: wait.Stack,
 	}
+}
+
+// rankSchedules is how a process is scheduled that is one of a rank, nothing for others.
+func (t *ProcessTracker) rankSchedules(p proc.Process) []mpi.RankSchedule {
+	rank, is := proc.RankOfProcess(t.root, p.PID, t.container)
+	if !is || program.IsLaunchHelperName(p.Name) {
+		return nil
+	}
+	return []mpi.RankSchedule{{Rank: rank, PID: p.PID, WaitedSeconds: proc.WaitedForCPU(t.root, p.PID).Seconds(), Stopped: p.State == 'T'}}
 }
 
 // mostTellingProcesses sorts evidence and cuts it: ranks first, by number and then by process, so that a rank stands before its

@@ -8,7 +8,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
-// StallLogger tells, once each, what seems to stand in the way of a job. It does not end the job: a peer may be busy, and a policy may come. A
+// StallLogger tells, once each, what seems to stand in the way of a job, or slows it down. It does not end the job: a peer may be busy, and a policy may come. A
 // command that fails while nobody answers a connection failed because of it.
 type StallLogger struct {
 	Log *log.Logger
@@ -17,6 +17,7 @@ type StallLogger struct {
 
 	calls                  unansweredConnections
 	alone                  daemonsWithoutRanks
+	heldUp                 heldUpRanks
 	toldBlocked, toldAlone bool
 }
 
@@ -44,6 +45,9 @@ func PollInterval(timings mpi.LaunchTimings, age time.Duration) time.Duration {
 func (l *StallLogger) Observe(now time.Time, table mpi.HostTable, nodes []mpi.Host, pods map[string]mpi.Progress, works, launching bool) {
 	if l.calls == nil {
 		l.calls = unansweredConnections{}
+	}
+	if text := l.heldUp.observePods(now, pods); text != "" {
+		l.Log.Print(text)
 	}
 	l.logFindings(l.calls.observePods(now, table, pods, works), l.alone.observePods(now, !works && launching, nodes, pods), len(nodes))
 }

@@ -84,7 +84,7 @@ func wirePod(j job.Job, pod *corev1.PodSpec, container *corev1.Container) {
 	if j.Trainer.Image != nil {
 		container.Image = *j.Trainer.Image
 	}
-	for _, variable := range j.Trainer.Env {
+	for _, variable := range slices.Concat(j.Trace, j.Trainer.Env) {
 		setVariable(container, variable)
 	}
 	volume := sshAuthVolume(j)

@@ -34,7 +34,7 @@ func PropagateToPod(pod *corev1.Pod, trainJob *trainer.TrainJob, runtime job.Run
 	container.Image = wanted.Image
 	container.Command, container.Args = wanted.Command, wanted.Args
 	container.Resources = wanted.Resources
-	for _, variable := range made.Trainer.Env {
+	for _, variable := range slices.Concat(made.Trace, made.Trainer.Env) {
 		container.Env = slices.Clone(container.Env)
 		setVariable(container, variable)
 	}

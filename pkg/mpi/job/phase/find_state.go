@@ -51,6 +51,9 @@ func (f *Facts) stateBeforeJobSet() JobState {
 	if errors.As(err, &refused) {
 		return f.failState(refused.Reason, refused.Message)
 	}
+	if made.TraceRefused != nil {
+		return f.failState(made.TraceRefused.Reason, made.TraceRefused.Message)
+	}
 	made.Attempt = f.PublishedRestarts()
 	phase := f.suspendedPhaseOr(Creating)
 	if phase == Creating && f.HasPublishedCondition(job.Restarting) {

@@ -18,6 +18,9 @@ func Preflight(trainJob *trainer.TrainJob, runtime job.Runtime, bounds observe.N
 	if err != nil {
 		return nil, nil, err
 	}
+	if made.TraceRefused != nil {
+		return nil, nil, made.TraceRefused
+	}
 	f := &Facts{Observed: observe.Observed{TrainJob: awake, Bounds: bounds}}
 	sets := f.podsWithDefaults(made)
 	if never = f.permanentHoldCause(sets); never != nil {

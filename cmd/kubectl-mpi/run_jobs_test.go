@@ -41,6 +41,10 @@ type apiServer struct {
 	refused string
 	// warning is sent with every answer.
 	warning string
+	// made, if there is one, is told of each TrainJob that is made.
+	made func(name string)
+	// deleted are the paths of what was deleted.
+	deleted []string
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -69,9 +73,15 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		if metadata, is := object["metadata"].(map[string]any); is {
 			metadata["uid"] = "uid-1"
+			if s.made != nil && object["kind"] == "TrainJob" {
+				s.made(metadata["name"].(string))
+			}
 		}
 		reply(w, http.StatusCreated, object)
 		return
+	}
+	if r.Method == http.MethodDelete {
+		s.deleted = append(s.deleted, r.URL.Path)
 	}
 	object := s.objects[r.URL.Path]
 	if next, is := object.(func() any); is { // what changes

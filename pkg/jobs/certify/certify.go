@@ -16,7 +16,6 @@ import (
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/agent/probe"
 )
 
 // Limits are what the probe must hold, and how long it measures. Zero limits ask for nothing.
@@ -39,12 +38,39 @@ func Command(ranks int32, l Limits) []string {
 	return command
 }
 
+// Report is what is read here of the result of a probe, as docs/probe.md has it.
+type Report struct {
+	OK           bool     `json:"ok"`
+	Problems     []string `json:"problems"`
+	Ranks        []Rank   `json:"ranks"`
+	BetweenHosts *Summary `json:"betweenHosts"`
+}
+
+// Rank is one rank.
+type Rank struct {
+	Host string `json:"host"`
+}
+
+// Summary is about pairs of ranks: round trips in microseconds, bandwidths in Mbit/s.
+type Summary struct {
+	Pairs            int     `json:"pairs"`
+	RoundTripMedian  float64 `json:"roundTripMedian"`
+	RoundTripWorst   float64 `json:"roundTripWorst"`
+	RoundTripWorstOf [2]int  `json:"roundTripWorstOf"`
+	BandwidthMedian  float64 `json:"bandwidthMedian"`
+	BandwidthSlowest float64 `json:"bandwidthSlowest"`
+	SlowestFrom      int     `json:"slowestFrom"`
+	SlowestTo        int     `json:"slowestTo"`
+}
+
+// reportStart is how the line with the result begins.
+const reportStart = `{"schema":"lockstep.dev/probe/v1"`
+
 // ReportOf finds the result of a probe in the log of a launcher, or nil. Launchers may put a tag before it.
-func ReportOf(log string) *probe.Report {
+func ReportOf(log string) *Report {
 	for line := range strings.Lines(log) {
-		_, text, found := strings.Cut(line, `{"schema":"`+probe.Schema+`"`)
-		report := &probe.Report{}
-		if found && json.NewDecoder(strings.NewReader(`{"schema":"`+probe.Schema+`"`+text)).Decode(report) == nil {
+		at, report := strings.Index(line, reportStart), &Report{}
+		if at >= 0 && json.NewDecoder(strings.NewReader(line[at:])).Decode(report) == nil {
 			return report
 		}
 	}
@@ -75,7 +101,7 @@ type Evidence struct {
 	// Nodes is how many the job had.
 	Nodes   int32
 	Digests []string
-	Report  probe.Report
+	Report  Report
 	Now     time.Time
 }
 

@@ -28,9 +28,9 @@ var (
 func evidence() certify.Evidence {
 	return certify.Evidence{
 		Runtime: "openmpi5-cpu", By: "jane", Before: tested, After: tested, Nodes: 2, Digests: []string{one}, Now: time.Date(2026, 11, 26, 23, 30, 0, 0, time.UTC),
-		Report: probe.Report{
-			OK: true, Ranks: []probe.Rank{{Host: "a"}, {Host: "a"}, {Host: "b"}, {Host: "b"}},
-			BetweenHosts: &probe.Summary{Pairs: 4, RoundTripMedian: 66.5, BandwidthMedian: 5668.4, BandwidthSlowest: 4607.8},
+		Report: certify.Report{
+			OK: true, Ranks: []certify.Rank{{Host: "a"}, {Host: "a"}, {Host: "b"}, {Host: "b"}},
+			BetweenHosts: &certify.Summary{Pairs: 4, RoundTripMedian: 66.5, BandwidthMedian: 5668.4, BandwidthSlowest: 4607.8},
 		},
 	}
 }
@@ -43,15 +43,21 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestReportOf: what launchers print around the result is passed over.
+// TestReportOf: what the agent writes is read, and what launchers print around it is passed over.
 func TestReportOf(t *testing.T) {
-	text, err := json.Marshal(probe.Report{Schema: probe.Schema, OK: true, Seconds: 2})
+	between := probe.Summary{
+		Pairs: 4, RoundTripMedian: 1, RoundTripWorst: 2, BandwidthMedian: 4, BandwidthSlowest: 3, SlowestFrom: 1, SlowestTo: 2, RoundTripWorstOf: [2]int{0, 3},
+	}
+	text, err := json.Marshal(probe.Report{Schema: probe.Schema, OK: true, Problems: []string{"x"}, Ranks: []probe.Rank{{Host: "a"}}, BetweenHosts: &between})
 	if err != nil {
 		t.Fatal(err)
 	}
+	want := &certify.Report{OK: true, Problems: []string{"x"}, Ranks: []certify.Rank{{Host: "a"}}, BetweenHosts: &certify.Summary{
+		Pairs: 4, RoundTripMedian: 1, RoundTripWorst: 2, BandwidthMedian: 4, BandwidthSlowest: 3, SlowestFrom: 1, SlowestTo: 2, RoundTripWorstOf: [2]int{0, 3},
+	}}
 	for _, log := range []string{string(text), "a warning\n[1,0]<stdout>:" + string(text) + "\r\nthe end\n", "{\"schema\":\"" + probe.Schema + "\", torn\n" + string(text)} {
-		if got := certify.ReportOf(log); got == nil || !got.OK || got.Seconds != 2 {
-			t.Errorf("%q: %+v", log, got)
+		if diff := cmp.Diff(want, certify.ReportOf(log)); diff != "" {
+			t.Errorf("%q: %s", log, diff)
 		}
 	}
 	if got := certify.ReportOf("mpirun: not found\n"); got != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -182,13 +181,10 @@ func (c *certifyCommand) observe(ctx context.Context, api client.Client, job *tr
 	}
 	e.After, e.Now = live.Annotations[mpi.FingerprintAnnotation], time.Now()
 	e.Digests = certify.ImageDigests(append(running.Pods, over.Pods...))
-	var log bytes.Buffer
-	show := logsFlags{tail: -1, color: "never", format: string(logs.Raw), most: maxLogs}
-	if _, err := c.readLogs(ctx, job, show, show.newPrinter(&log)); err != nil {
-		return err
-	}
-	report := certify.ReportOf(log.String())
+	report, err := c.readReport(ctx, job)
 	switch {
+	case err != nil:
+		return err
 	case report != nil && (j.Succeeded() || !report.OK):
 		e.Report = *report
 		return nil
@@ -196,6 +192,21 @@ func (c *certifyCommand) observe(ctx context.Context, api client.Client, job *tr
 		return cli.Failure(fmt.Errorf("the log of `%s` has no result of a probe", job.Name))
 	}
 	return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", job.Name, failureWord(j), causeText(j)))
+}
+
+// readReport reads the result of the probe in the log of the launcher, or nil.
+func (c *certifyCommand) readReport(ctx context.Context, job *trainer.TrainJob) (*certify.Report, error) {
+	var log strings.Builder
+	_, err := c.readLogs(ctx, job, logsFlags{tail: -1, most: maxLogs}, func(lines []logs.Line) error {
+		for _, line := range lines {
+			if !line.Continued { // the result of a hundred ranks is longer than what is read as one line
+				log.WriteByte('\n')
+			}
+			log.WriteString(line.Raw)
+		}
+		return nil
+	})
+	return certify.ReportOf(log.String()), err
 }
 
 // whyStopped is why a job was not followed to its end.

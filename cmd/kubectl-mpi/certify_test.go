@@ -103,7 +103,7 @@ func TestCertify(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(made.Spec.Trainer.Command, " "); got != "mpirun -n 4 mpi-agent probe -o json --ranks 4 --for 5s --max-round-trip 200µs --min-bandwidth 900" || *made.Spec.Trainer.NumNodes != 2 {
+	if got := strings.Join(made.Spec.Trainer.Command, " "); got != "mpirun -n 4 mpi-agent probe -o json --ranks 4 --for 5s --timeout 1m5s --max-round-trip 200µs --min-bandwidth 900" || *made.Spec.Trainer.NumNodes != 2 {
 		t.Errorf("the job runs %q on %d nodes", got, *made.Spec.Trainer.NumNodes)
 	}
 	if len(s.deleted) != 1 || !strings.HasSuffix(s.deleted[0], "/trainjobs/"+made.Name) {

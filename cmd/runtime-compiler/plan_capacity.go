@@ -261,7 +261,7 @@ func (t planTable) writeRuntimeTests(c *whatif.Cluster) {
 	t.writeLine("  RUNTIME", "CERTIFIED", "TESTED", "BY", "PAIRS", "ROUND TRIP", "BANDWIDTH")
 	for _, r := range c.Runtimes {
 		if r.Test == nil {
-			t.writeLine("  "+r.Runtime, r.Certified)
+			t.writeLine("  "+r.Runtime, r.Certified, "-", "-", "-", "-", "-")
 			continue
 		}
 		t.writeLine("  "+r.Runtime, r.Certified, r.Test.Date, r.Test.By, fmt.Sprint(r.Test.Pairs),

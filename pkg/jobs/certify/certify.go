@@ -25,10 +25,13 @@ type Limits struct {
 	MinBandwidth float64
 }
 
+// timeBeside is what the probe may take beside measuring, as long as all of it may by default.
+const timeBeside = time.Minute
+
 // Command is the probe as the launcher runs it. All launchers of MPI that a runtime may have take -n.
 func Command(ranks int32, l Limits) []string {
 	n := strconv.Itoa(int(ranks))
-	command := []string{"mpirun", "-n", n, "mpi-agent", "probe", "-o", "json", "--ranks", n, "--for", l.For.String()}
+	command := []string{"mpirun", "-n", n, "mpi-agent", "probe", "-o", "json", "--ranks", n, "--for", l.For.String(), "--timeout", (l.For + timeBeside).String()}
 	if l.MaxRoundTrip > 0 {
 		command = append(command, "--max-round-trip", l.MaxRoundTrip.String())
 	}

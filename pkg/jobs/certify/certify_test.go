@@ -37,7 +37,7 @@ func evidence() certify.Evidence {
 
 func TestCommand(t *testing.T) {
 	got := certify.Command(4, certify.Limits{For: 5 * time.Second, MaxRoundTrip: 200 * time.Microsecond, MinBandwidth: 9000})
-	want := "mpirun -n 4 mpi-agent probe -o json --ranks 4 --for 5s --max-round-trip 200µs --min-bandwidth 9000"
+	want := "mpirun -n 4 mpi-agent probe -o json --ranks 4 --for 5s --timeout 1m5s --max-round-trip 200µs --min-bandwidth 9000"
 	if strings.Join(got, " ") != want {
 		t.Errorf("%q", got)
 	}

@@ -71,12 +71,7 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/selfsubjectreviews") { // asked in protobuf
 			object = map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview", "status": map[string]any{"userInfo": map[string]any{"username": "jane"}}}
 		}
-		if metadata, is := object["metadata"].(map[string]any); is {
-			metadata["uid"] = "uid-1"
-			if s.made != nil && object["kind"] == "TrainJob" {
-				s.made(metadata["name"].(string))
-			}
-		}
+		s.noteCreated(object)
 		reply(w, http.StatusCreated, object)
 		return
 	}
@@ -98,6 +93,18 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, object)
 	default:
 		reply(w, http.StatusOK, object)
+	}
+}
+
+// noteCreated gives what is made an identity, and tells of it.
+func (s *apiServer) noteCreated(object map[string]any) {
+	metadata, is := object["metadata"].(map[string]any)
+	if !is {
+		return
+	}
+	metadata["uid"] = "uid-1"
+	if s.made != nil && object["kind"] == "TrainJob" {
+		s.made(metadata["name"].(string))
 	}
 }
 

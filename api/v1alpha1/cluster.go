@@ -50,6 +50,9 @@ type ClusterSpec struct {
 	GitOps *GitOps `json:"gitops,omitempty"`
 	// Components are Helm charts of the repository that are rendered into platform/.
 	Components []Component `json:"components,omitempty"`
+	// Certified are the runtimes that `kubectl mpi certify` has tested on this cluster, at most once each. The label lockstep.dev/certified of their
+	// ClusterTrainingRuntimes has the day, or `stale` once their pods are others.
+	Certified []Certification `json:"certified,omitempty"`
 	// ReservedNamespaces are names of namespaces that no tenant may take, beside those of Kubernetes, OpenShift and the platform: those
 	// of operators and of other users of the cluster. A name that ends with `*` stands for all that begin so, as gpu-* does.
 	ReservedNamespaces []string `json:"reservedNamespaces,omitempty" jsonschema:"uniqueItems,format=namespace-pattern"`

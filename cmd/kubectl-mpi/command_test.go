@@ -218,7 +218,7 @@ func TestEventsOfASecond(t *testing.T) {
 func TestRuntimes(t *testing.T) {
 	var objects []client.Object
 	for name, labels := range map[string]map[string]string{
-		"a": {mpi.FrameworkLabel: "mpi", mpi.ImplementationLabel: "MPICH", mpi.VersionLabel: "4.2.1", "lockstep.dev/default": "true"},
+		"a": {mpi.FrameworkLabel: "mpi", mpi.ImplementationLabel: "MPICH", mpi.VersionLabel: "4.2.1", "lockstep.dev/default": "true", mpi.CertifiedLabel: "2026-11-26"},
 		"b": {"trainer.kubeflow.org/support": "deprecated"},
 		"c": nil,
 		"d": nil,
@@ -231,6 +231,9 @@ func TestRuntimes(t *testing.T) {
 		if !strings.Contains(got.out, want) || strings.Contains(got.out, "\nd") || got.errOut != "" {
 			t.Errorf("want %q: %s%s", want, got.out, got.errOut)
 		}
+	}
+	if wide := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes", "-o", "wide"); !strings.Contains(wide.out, "CERTIFIED") || !strings.Contains(wide.out, "2026-11-26   ClusterTrainingRuntime") {
+		t.Error(wide.out)
 	}
 	unlimited := runWith(t, objects, interceptor.Funcs{}, "runtimes", "-o", "name")
 	if unlimited.out != "ClusterTrainingRuntime/a\nClusterTrainingRuntime/b\nClusterTrainingRuntime/c\nClusterTrainingRuntime/d\n" {

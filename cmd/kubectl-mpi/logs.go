@@ -187,7 +187,7 @@ func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 		k.noteMissingPods(ctx, job)
 	}
 	printer := f.newPrinter(k.streams.Out)
-	result, err := k.readLogs(ctx, job, f, printer)
+	result, err := k.readLogs(ctx, job, f, printer.PrintLines)
 	switch {
 	case ctx.Err() != nil:
 		return k.endInterruptedFollow(job)
@@ -239,14 +239,14 @@ func (k *kube) noteMissingPods(ctx context.Context, job *trainer.TrainJob) {
 	}
 }
 
-// readLogs reads what the flags ask for.
-func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags, printer *logs.Printer) (logs.ReadResult, error) {
+// readLogs reads what the flags ask for, and hands it over.
+func (k *kube) readLogs(ctx context.Context, job *trainer.TrainJob, f logsFlags, take func([]logs.Line) error) (logs.ReadResult, error) {
 	core, err := k.CoreClient()
 	if err != nil {
 		return logs.ReadResult{}, err
 	}
 	from := podlogs.JobLogs{Namespace: job.Namespace, Name: job.Name, Reader: k.reader, Core: core}
-	result, err := logs.Run(ctx, from, f.readOptions(k), printer.PrintLines)
+	result, err := logs.Run(ctx, from, f.readOptions(k), take)
 	var many *logs.TooManyError
 	if errors.As(err, &many) {
 		err = usageErrorf("%v: --role, --rank or a larger --max-log-requests", many)

@@ -41,6 +41,10 @@ type apiServer struct {
 	refused string
 	// warning is sent with every answer.
 	warning string
+	// made, if there is one, is told of each TrainJob that is made.
+	made func(name string)
+	// deleted are the paths of what was deleted.
+	deleted []string
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -67,11 +71,12 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/selfsubjectreviews") { // asked in protobuf
 			object = map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview", "status": map[string]any{"userInfo": map[string]any{"username": "jane"}}}
 		}
-		if metadata, is := object["metadata"].(map[string]any); is {
-			metadata["uid"] = "uid-1"
-		}
+		s.noteCreated(object)
 		reply(w, http.StatusCreated, object)
 		return
+	}
+	if r.Method == http.MethodDelete {
+		s.deleted = append(s.deleted, r.URL.Path)
 	}
 	object := s.objects[r.URL.Path]
 	if next, is := object.(func() any); is { // what changes
@@ -88,6 +93,18 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, object)
 	default:
 		reply(w, http.StatusOK, object)
+	}
+}
+
+// noteCreated gives what is made an identity, and tells of it.
+func (s *apiServer) noteCreated(object map[string]any) {
+	metadata, is := object["metadata"].(map[string]any)
+	if !is {
+		return
+	}
+	metadata["uid"] = "uid-1"
+	if s.made != nil && object["kind"] == "TrainJob" {
+		s.made(metadata["name"].(string))
 	}
 }
 

@@ -19,7 +19,7 @@ func newRuntimes(k *kube) *cobra.Command {
 many it may have, slots per node, and what a node gets. Which of them the tenant may use is said by its namespace, which not everybody may read.`,
 		Example: `  kubectl mpi runtimes
 
-  # Images too
+  # Images too, and which were certified on this cluster
   kubectl mpi runtimes -o wide`,
 		Args: cli.ArgsBetween(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,12 +54,12 @@ many it may have, slots per node, and what a node gets. Which of them the tenant
 func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) error {
 	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS"}}
 	if wide {
-		rows[0] = append(rows[0], "KIND", "IMAGE")
+		rows[0] = append(rows[0], "CERTIFIED", "KIND", "IMAGE")
 	}
 	for _, r := range offer.Runtimes {
 		row := []string{r.Name + defaultOrDeprecated(r), orNone(r.ImplementationName()), numberOrDash(r.Nodes), numberOrDash(r.MaxNodes), numberOrDash(r.SlotsPerNode), orNone(r.Resources)}
 		if wide {
-			row = append(row, r.Kind, orNone(r.Image))
+			row = append(row, orNone(r.Certified), r.Kind, orNone(r.Image))
 		}
 		rows = append(rows, row)
 	}

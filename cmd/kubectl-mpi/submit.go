@@ -428,7 +428,7 @@ func (k *kube) waitForEnd(ctx context.Context, job *trainer.TrainJob, f launchFl
 			return err
 		}
 		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: maxLogs}
-		if _, err := k.readLogs(ctx, job, show, show.newPrinter(k.streams.Out)); err != nil {
+		if _, err := k.readLogs(ctx, job, show, show.newPrinter(k.streams.Out).PrintLines); err != nil {
 			return err
 		}
 	}

@@ -26,12 +26,14 @@ func newPlan() *cobra.Command {
 	var p planOptions
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Show where the machines are, and what would fit",
+		Short: "Show where the machines are, what would fit, and which runtimes are certified",
 		Long: `plan shows per cluster how many machines of each profile there are, who has them, and how many each tenant can have:
 
   GUARANTEED  always
   BUSY        when all others use what is guaranteed to them, and the machines of cohorts are divided evenly
   MOST        when all others are idle
+
+Where the cluster's spec has certifications it shows of each runtime when it was tested, and ` + "`stale`" + ` when it has changed since.
 
 With --add-tenant or --nodes-of it asks what would be different: whether it fits, on which clusters, and who would have less room
 than before. A tenant that would come is compiled and proven like one in the specs; nothing is written.
@@ -140,6 +142,7 @@ func (p *planOptions) writeTable(cmd *cobra.Command, clusters []whatif.Cluster) 
 			t.writeLine("")
 		}
 		t.writeCluster(cli.Palette(out), &clusters[i], &clusters[i], "")
+		t.writeRuntimeTests(&clusters[i])
 	}
 	return asWriteFailure(t.Flush())
 }
@@ -246,6 +249,23 @@ func (t planTable) writeQuotaPromises(c *whatif.Cluster) {
 			note = "more than there is"
 		}
 		t.writeLine("  "+q.Resource, q.Has, q.Promised, note)
+	}
+}
+
+// writeRuntimeTests writes which runtimes were certified, and what was measured.
+func (t planTable) writeRuntimeTests(c *whatif.Cluster) {
+	if len(c.Runtimes) == 0 {
+		return
+	}
+	t.writeLine("")
+	t.writeLine("  RUNTIME", "CERTIFIED", "TESTED", "BY", "PAIRS", "ROUND TRIP", "BANDWIDTH")
+	for _, r := range c.Runtimes {
+		if r.Test == nil {
+			t.writeLine("  "+r.Runtime, r.Certified, "-", "-", "-", "-", "-")
+			continue
+		}
+		t.writeLine("  "+r.Runtime, r.Certified, r.Test.Date, r.Test.By, fmt.Sprint(r.Test.Pairs),
+			fmt.Sprintf("%d µs", r.Test.RoundTripMicroseconds), fmt.Sprintf("%d Mbit/s", r.Test.BandwidthMbps))
 	}
 }
 

@@ -163,6 +163,9 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 		p.Today = options.Today
 		found := &diag.List{}
 		check.Cluster(p, found)
+		if list.Errors() == 0 && found.Errors() == 0 { // objects are made of sound plans only
+			judgeCertifications(p, patches[p.Name.V], found)
+		}
 		waivers.Accept(p, found.Since(0))
 		list.AddCopies(check.MoveToPatches(found.Since(0), isPatchedFunc(documents)))
 	}

@@ -132,12 +132,15 @@ func unitJobsOf(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patc
 // patchedObjects returns the objects as the overlay leaves them, and what it did.
 func (j unitJob) patchedObjects(list *diag.List) ([]object.Object, overlay.Effects) {
 	lowered := j.objects(list)
-	if j.overlay == nil {
-		return lowered, nil
+	objects, effects := lowered, overlay.Effects(nil)
+	if j.overlay != nil {
+		objects, effects = j.overlay.Apply(slices.Clone(lowered), list)
+		if j.own {
+			enforced.Prove(j.cluster, lowered, objects, effects.Removed(), list)
+		}
 	}
-	objects, effects := j.overlay.Apply(slices.Clone(lowered), list)
-	if j.own {
-		enforced.Prove(j.cluster, lowered, objects, effects.Removed(), list)
+	if j.name == lower.RuntimeFolder {
+		addFingerprints(objects)
 	}
 	return objects, effects
 }

@@ -63,6 +63,13 @@ const (
 	// LogsAnnotation on a runtime is the URL by which people see the logs of its jobs that are over, with {namespace}, {job}, {from} and {to} in place of
 	// their names and times.
 	LogsAnnotation = "lockstep.dev/logs"
+	// FingerprintAnnotation on a runtime is a digest of what its pods are. It changes when they do, and is what a certification is of.
+	FingerprintAnnotation = "lockstep.dev/fingerprint"
+	// CertifiedLabel on a runtime is the day on which a probe of it held on the cluster, as `2026-11-26`, or CertifiedStale where its pods have become
+	// others since. CertificationAnnotation has what was measured, in words.
+	CertifiedLabel          = "lockstep.dev/certified"
+	CertifiedStale          = "stale"
+	CertificationAnnotation = "lockstep.dev/certification"
 	// RestartsAnnotation on a runtime is how often mpi-controller starts a job again after a fault of the infrastructure.
 	RestartsAnnotation = "lockstep.dev/restarts"
 	// GangTimeoutAnnotation on a runtime is how long mpi-controller waits for all pods of a job to run, whatever schedules them

@@ -36,6 +36,8 @@ func clusterRules() []Rule {
 		pinnedMemoryIsGuarded,
 		limitsAreEnforced,
 		alertsSeeSamples,
+		certifiedRuntimesHere,
+		certifiedOnce,
 	}
 }
 

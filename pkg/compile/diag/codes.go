@@ -392,6 +392,15 @@ const (
 
 	// EngineNotKnown is a version of the GitOps engine of which nothing is known here. It is a warning.
 	EngineNotKnown Code = "LS4151"
+
+	// CertificationStale is a certification of a runtime whose pods have become others since. It is a warning.
+	CertificationStale Code = "LS4152"
+
+	// CertifiedNotHere is a certification of a runtime that the cluster does not have.
+	CertifiedNotHere Code = "LS4153"
+
+	// CertifiedTwice is two certifications of one runtime.
+	CertifiedTwice Code = "LS4154"
 )
 
 // Components and objects.

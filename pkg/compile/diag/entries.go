@@ -755,6 +755,21 @@ var entries = []Entry{
 		Do:  "Write the version of the engine that is installed, or use a newer compiler.",
 	},
 	{
+		Code: CertificationStale, Severity: Warning, Title: "a runtime has changed since it was certified",
+		Why: "A certification says that a probe ran well in pods of this image, agent, environment and machines. With other pods nobody has tried it. The label `lockstep.dev/certified` of the runtime says `stale`.",
+		Do:  "When the change is on the cluster, run `kubectl mpi certify` again and replace the entry, or remove it.",
+	},
+	{
+		Code: CertifiedNotHere, Severity: Error, Title: "a certification of a runtime that is not on the cluster",
+		Why: "A certification becomes a label of the ClusterTrainingRuntime on the cluster that was tested. A runtime that is retired, or whose machines the cluster does not have, is not compiled for it.",
+		Do:  "Remove the entry, or add the profile of the runtime to `capacity`.",
+	},
+	{
+		Code: CertifiedTwice, Severity: Error, Title: "two certifications of one runtime",
+		Why: "The label of a runtime has one day. The newer test replaces the older one.",
+		Do:  "Keep the newer entry.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

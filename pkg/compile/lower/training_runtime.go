@@ -62,7 +62,7 @@ func trainingRuntime(c *plan.Cluster, r *plan.Runtime, build func(template.Runti
 func portableRuntime(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 	return template.Runtime{
 		Name:              r.Name.V,
-		Labels:            runtimeLabels(r),
+		Labels:            runtimeLabels(c, r),
 		Annotations:       runtimeAnnotations(c, r),
 		PodLabels:         podLabels(c, r),
 		Framework:         r.Framework.V,
@@ -107,13 +107,16 @@ func cpuLimit(c *plan.Cluster, r *plan.Runtime) resource.Quantity {
 	return r.CPULimit().V
 }
 
-func runtimeLabels(r *plan.Runtime) map[string]string {
+func runtimeLabels(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	labels := map[string]string{managedByLabel: managedBy, profileLabel: r.ProfileName.V}
 	if r.Deprecated.V {
 		labels[supportLabel] = deprecated
 	}
 	if r.Default.V {
 		labels[defaultLabel] = "true"
+	}
+	if test := c.CertificationOf(r.Name.V); test != nil {
+		labels[mpi.CertifiedLabel] = test.State()
 	}
 	return labels
 }
@@ -144,6 +147,9 @@ func runtimeAnnotations(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	texts := map[string]string{descriptionAnnotation: r.Description.V, mpi.LogsAnnotation: c.Logs.V}
 	if end := r.Deprecation; end != nil && r.Deprecated.V {
 		texts[successorAnnotation], texts[retireOnAnnotation], texts[reasonAnnotation] = end.Successor.V, end.RetireOn.V, end.Reason.V
+	}
+	if test := c.CertificationOf(r.Name.V); test != nil {
+		texts[mpi.CertificationAnnotation] = test.Text()
 	}
 	for name, text := range texts {
 		if text != "" {

@@ -56,7 +56,9 @@ type Cluster struct {
 	// Monitoring and GitOps are nil where nobody does it.
 	Monitoring *Monitoring
 	GitOps     *GitOps
-	Waivers    []Waiver
+	// Certified are tests of runtimes, in the order of the spec.
+	Certified []Certification
+	Waivers   []Waiver
 	// Catalog is all runtimes of the repository, sorted by name, retired ones and those of other clusters included.
 	Catalog []*Runtime
 	// Today is the day on which the specs are judged, as 2026-11-21, or "" where dates do not matter.

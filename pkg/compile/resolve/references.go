@@ -91,6 +91,9 @@ func (b *Bundle) checkClusterReferences(list *diag.List) {
 		for i := range c.Spec.Spec.Capacity {
 			c.Valid = referenceExists(&b.Profiles, c.Document, &c.Spec.Spec.Capacity[i].Profile, list) && c.Valid
 		}
+		for i := range c.Spec.Spec.Certified {
+			c.Valid = referenceExists(&b.Runtimes, c.Document, &c.Spec.Spec.Certified[i].Runtime, list) && c.Valid
+		}
 		if q := c.Spec.Spec.Queueing; q != nil {
 			for i := range q.Cohorts {
 				c.Valid = b.sharesExist(c.Document, q.Cohorts[i].Shares, list) && c.Valid

@@ -13,6 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 var repository = fstest.MapFS{
@@ -345,5 +346,36 @@ func TestDeciding(t *testing.T) {
 	want := []group.DecidingFile{{Path: ".gitlab-ci.yml", How: "changed"}, {Path: ".tekton/deep/run.yaml", How: "added"}, {Path: "docs/CODEOWNERS", How: "removed"}, {Path: "hack/check.sh", How: "changed"}, {Path: "tools/review.bash", How: "changed"}}
 	if err != nil || !slices.Equal(r.Findings.Deciding, want) || strings.HasPrefix(r.Verdict, "Nothing changes") {
 		t.Errorf("%v, %+v: %s", err, r.Findings.Deciding, r.Verdict)
+	}
+}
+
+// TestStaleCertification: whoever reviews a change of a tested runtime is told that nobody has tested what comes.
+func TestStaleCertification(t *testing.T) {
+	clusters, list := compile.Compile(repository, compile.Options{})
+	if list.Errors() > 0 {
+		t.Fatal(list.Sorted()[0].Message)
+	}
+	fingerprint := ""
+	for _, o := range clusters[0].Objects.Sorted() {
+		if o.ID.Kind == "ClusterTrainingRuntime" {
+			fingerprint = o.Root.StringAt("metadata", "annotations", mpi.FingerprintAnnotation)
+		}
+	}
+	const cluster, catalog = "overlays/lab/cluster.yaml", "catalog/all.yaml"
+	digest := "sha256:" + strings.Repeat("1", 64)
+	before := with(repository, fstest.MapFS{cluster: file(string(repository[cluster].Data) + "  certified:\n    - {runtime: small, fingerprint: " + fingerprint +
+		", date: 2026-11-20, by: jane, image: " + digest + ", nodes: 2, ranks: 4, pairs: 4, roundTripMicroseconds: 67, bandwidthMbps: 5668, slowestMbps: 4608}\n")})
+	after := with(before, fstest.MapFS{catalog: file(strings.Replace(string(before[catalog].Data), "small:5", "small:6", 1))})
+	result, err := review.Compare(before, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := result.Findings.New; len(found) != 1 || found[0].Code != diag.CertificationStale {
+		t.Errorf("new findings: %v", found)
+	}
+	if !slices.ContainsFunc(result.Entries, func(e group.Entry) bool {
+		return e.Rule == "certification" && e.Title == "what was tested is not what jobs get"
+	}) {
+		t.Errorf("entries: %+v", result.Entries)
 	}
 }

@@ -125,6 +125,7 @@ func TestGrafts(t *testing.T) {
 
 // unnoticed are changes that have an effect, and that a reviewer need not look at.
 var unnoticed = []string{
+	"certification: it has another fingerprint, although its pods are the same",
 	"admission: a policy says its reason in other words", "gitops: the GitOps engine looks or retries at other times",
 	"labels: what people read changes", "security: what is recorded and warned about changes, not what is refused",
 	"quota: it is described in another way, or in another version of its API", "gitops: the GitOps engine keeps what git no longer has",

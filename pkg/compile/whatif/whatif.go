@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/check"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/lower"
@@ -26,6 +27,17 @@ type Cluster struct {
 	Tenants  []capacity.TenantCapacity  `json:"tenants"`
 	// Quotas are what quotas promise of each resource.
 	Quotas []capacity.QuotaPromise `json:"quotas"`
+	// Runtimes are all that are compiled from the catalog, where one of them was certified.
+	Runtimes []RuntimeTest `json:"runtimes,omitempty"`
+}
+
+// RuntimeTest is what is known of tests of a runtime on the cluster.
+type RuntimeTest struct {
+	Runtime string `json:"runtime"`
+	// Certified is a day, `stale` or `never`.
+	Certified string `json:"certified"`
+	// Test is what was measured, and when: of the runtime as it was then where it is stale; nil for never.
+	Test *v1alpha1.Certification `json:"test,omitempty"`
 }
 
 // Answer is what becomes of one cluster.
@@ -155,7 +167,24 @@ func compileCapacity(c *plan.Cluster) (Cluster, []*diag.Diagnostic) {
 	result.Profiles = append([]capacity.ProfileCapacity{}, stocks...)
 	result.Tenants = append(result.Tenants, rooms...)
 	result.Quotas = append([]capacity.QuotaPromise{}, capacity.QuotaPromises(c, facts)...)
+	result.Runtimes = runtimeTests(c)
 	return result, list.Sorted()
+}
+
+// runtimeTests returns what is known of each runtime, or nothing where no test is.
+func runtimeTests(c *plan.Cluster) []RuntimeTest {
+	if len(c.Certified) == 0 {
+		return nil
+	}
+	var all []RuntimeTest
+	for _, r := range c.Runtimes {
+		own := RuntimeTest{Runtime: r.Name.V, Certified: "never"}
+		if test := c.CertificationOf(r.Name.V); test != nil {
+			own.Certified, own.Test = test.State(), &test.Measured
+		}
+		all = append(all, own)
+	}
+	return all
 }
 
 func tenantNamed(c *plan.Cluster, name string) *plan.Tenant {

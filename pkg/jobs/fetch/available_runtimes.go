@@ -35,6 +35,8 @@ type Runtime struct {
 	// Default: a job that names no runtime gets this one. Deprecated: it will go.
 	Default    bool `json:"default,omitempty"`
 	Deprecated bool `json:"deprecated,omitempty"`
+	// Certified is the day on which a probe of it held on this cluster, or `stale` where it has changed since; empty where nobody has tested it.
+	Certified string `json:"certified,omitempty"`
 	// Nodes is how many a job gets that asks for none, MinNodes and MaxNodes what it may ask for; 0 where nothing says.
 	Nodes    int32 `json:"nodes,omitempty"`
 	MinNodes int32 `json:"minNodes,omitempty"`
@@ -109,7 +111,7 @@ func availableRuntime(key runtimeKey, runtime *job.Runtime) Runtime {
 	r := Runtime{
 		Kind: key.kind, Name: key.name, Framework: runtime.Labels[mpi.FrameworkLabel],
 		Implementation: runtime.Labels[mpi.ImplementationLabel], Version: runtime.Labels[mpi.VersionLabel],
-		Default: runtime.Labels[defaultLabel] == "true", Deprecated: runtime.Labels[supportLabel] == deprecated,
+		Default: runtime.Labels[defaultLabel] == "true", Deprecated: runtime.Labels[supportLabel] == deprecated, Certified: runtime.Labels[mpi.CertifiedLabel],
 		MinNodes: intAnnotation(runtime, mpi.MinNodesAnnotation), MaxNodes: intAnnotation(runtime, mpi.MaxNodesAnnotation),
 	}
 	// A job that asks for nothing shows the defaults.

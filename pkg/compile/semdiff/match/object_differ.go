@@ -6,6 +6,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // objectDiffer finds the changes between two states of one object.
@@ -30,6 +31,10 @@ func (d *objectDiffer) changes() []*Change {
 		d.path = nil
 	}
 	d.compareNodes(&d.before.Root, &d.after.Root, d.before.Rule, d.after.Rule)
+	if slices.ContainsFunc(d.found, func(c *Change) bool { return c.Path.Is("spec", "**") }) {
+		// That of a runtime follows from its spec.
+		d.found = slices.DeleteFunc(d.found, func(c *Change) bool { return c.Path.Is("metadata", "annotations", mpi.FingerprintAnnotation) })
+	}
 	return d.found
 }
 

@@ -31,13 +31,13 @@ const (
 )
 
 // loadQueues lets all tenants create jobs, each in its own rhythm, and judges every second. It returns when all jobs are over.
-func loadQueues(ctx context.Context, admin client.Client, plan Plan, length time.Duration, seed uint64) (Report, error) {
+func loadQueues(ctx context.Context, admin client.Client, plan Plan, length time.Duration, seed uint64, now func(string)) (Report, error) {
 	report := Report{Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), LoadBefore: series.Load(), Minutes: length.Minutes(), Seed: seed}
 	watched, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, groupCtx := errgroup.WithContext(watched)
 	j := newJudge(plan)
-	group.Go(func() error { return watchWorkloads(groupCtx, admin, j) })
+	group.Go(func() error { return watchWorkloads(groupCtx, admin, j, now) })
 	group.Go(func() error {
 		defer cancel()
 		creators, creatorsCtx := errgroup.WithContext(groupCtx)
@@ -140,8 +140,8 @@ func waitForEnds(ctx context.Context, admin client.Client, report *Report) error
 	}
 }
 
-// watchWorkloads lets the judge look every second.
-func watchWorkloads(ctx context.Context, admin client.Client, j *judge) error {
+// watchWorkloads lets the judge look every second, and says what it sees.
+func watchWorkloads(ctx context.Context, admin client.Client, j *judge, now func(string)) error {
 	for {
 		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadList"}}
 		if err := admin.List(ctx, list); err != nil {
@@ -158,6 +158,7 @@ func watchWorkloads(ctx context.Context, admin client.Client, j *judge) error {
 			}
 		}
 		j.look(time.Now(), all)
+		now(fmt.Sprintf("%d jobs run or wait; the plan was broken %d times", len(all), len(j.violations)))
 		if !sleep(ctx, time.Second) {
 			return nil
 		}

@@ -85,7 +85,11 @@ func measure(ctx context.Context, length time.Duration, seed uint64) (report Rep
 	if err != nil {
 		return report, err
 	}
-	return loadQueues(ctx, admin.Client, plan, length, seed)
+	err = p.Progress.Watch("random load", func(now func(string)) (err error) {
+		report, err = loadQueues(ctx, admin.Client, plan, length, seed, now)
+		return err
+	})
+	return report, err
 }
 
 // writeBundle writes the specs into a folder of their own, with the charts of the checkout.

@@ -114,19 +114,22 @@ func podsOf(ctx context.Context, admin client.Client, tenants ...string) ([]core
 func (r *Report) runJobs(ctx context.Context, p *platform.Platform, admin client.Client, jobs int) error {
 	return p.Progress.Watch(fmt.Sprintf("%d jobs", r.Jobs.Jobs), func(now func(string)) error {
 		var mu sync.Mutex
+		count := func(add func()) {
+			mu.Lock()
+			defer mu.Unlock()
+			add()
+			now(r.Jobs.Progress())
+		}
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(concurrent * len(tenants))
 		for i := range jobs {
 			for n, tenant := range tenants {
 				group.Go(func() error {
+					count(func() { r.Jobs.Created++ })
 					failure, err := knock(ctx, p, admin, tenant, tenants[1-n], i)
-					mu.Lock()
-					defer mu.Unlock()
-					r.Jobs.Created++
 					if err == nil {
-						r.Jobs.RecordEnd(failure)
+						count(func() { r.Jobs.RecordEnd(failure) })
 					}
-					now(r.Jobs.Progress())
 					return err
 				})
 			}

@@ -79,6 +79,7 @@ func listen(ctx context.Context, p *platform.Platform, jobs int) (r Report, err 
 	err = group.Wait()
 	r.Lost, r.judgement = lost.Load(), w.judge()
 	slices.Sort(r.Reached)
+	slices.Sort(r.Overheard)
 	return r, errors.Join(err, ctx.Err())
 }
 
@@ -186,8 +187,9 @@ func sleep(ctx context.Context, d time.Duration) {
 // Print writes what was seen for people.
 func (r Report) Print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "\n%s, %d cores, load %.1f before. %d of %d jobs complete.\n", r.Date, r.Cores, r.LoadBefore, r.Jobs.Complete, r.Jobs.Jobs)
-	_, _ = fmt.Fprintf(out, "%d packets within a tenant, %d sent to another one, %d times one arrived; %d were not seen for want of room\n", r.Within, r.Tried, len(r.Reached), r.Lost)
-	for _, text := range r.Reached {
+	_, _ = fmt.Fprintf(out, "%d packets within a tenant, %d sent to another one, %d times one arrived, %d times another pod could hear one; %d were not seen for want of room\n",
+		r.Within, r.Tried, len(r.Reached), len(r.Overheard), r.Lost)
+	for _, text := range slices.Concat(r.Reached, r.Overheard) {
 		_, _ = fmt.Fprintln(out, "  "+text)
 	}
 	for _, failure := range r.Jobs.Failures {

@@ -66,8 +66,10 @@ type judgement struct {
 	// Within are packets handed to pods by pods of the same tenant, Tried those that pods have sent to another tenant's.
 	Within int `json:"within"`
 	Tried  int `json:"tried"`
-	// Reached are those of another tenant that were handed to a pod, or that a pod could have overheard.
-	Reached []string `json:"reached,omitempty"`
+	// Reached are those of another tenant that were handed to the pod that they are for, Overheard those that were handed to a pod that they are
+	// not for, as a bridge does with all that is for an address that it does not know.
+	Reached   []string `json:"reached,omitempty"`
+	Overheard []string `json:"overheard,omitempty"`
 }
 
 // judge looks at the machine's ends of pods' interfaces only: by the first address that sends from there.
@@ -97,14 +99,20 @@ func (w *witness) judge() (j judgement) {
 		switch {
 		case !f.toPod && to.tenant != "" && to.tenant != listener.tenant:
 			j.Tried += count
-		case f.toPod && (foreign(from, listener) || foreign(to, listener)):
-			j.Reached = append(j.Reached, fmt.Sprintf("%d packets from %s (%s) to %s (%s) at %s of %s, %d s old", count, f.from, from.tenant, f.to, to.tenant,
-				listener.name, listener.tenant, f.second-listener.since.Unix()))
+		case f.toPod && f.to == here && foreign(from, listener):
+			j.Reached = append(j.Reached, f.describe(count, from, to, listener))
+		case f.toPod && f.to != here && (foreign(from, listener) || foreign(to, listener)):
+			j.Overheard = append(j.Overheard, f.describe(count, from, to, listener))
 		case f.toPod && from.tenant == listener.tenant:
 			j.Within += count
 		}
 	}
 	return j
+}
+
+func (f flow) describe(count int, from, to, listener pod) string {
+	return fmt.Sprintf("%d packets from %s (%s, %d s old) to %s (%s) at %s of %s, %d s old", count,
+		f.from, from.tenant, f.second-from.since.Unix(), f.to, to.tenant, listener.name, listener.tenant, f.second-listener.since.Unix())
 }
 
 func foreign(one, listener pod) bool { return one.tenant != "" && one.tenant != listener.tenant }

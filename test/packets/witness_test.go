@@ -26,20 +26,20 @@ func TestWitness(t *testing.T) {
 	}
 	later := start.Add(time.Minute)
 	cases := map[string]struct {
-		packet                 packet
-		within, tried, reached int
+		packet                            packet
+		within, tried, reached, overheard int
 	}{
-		"OfItsOwn":      {packet{later, atA, true, a2, a1}, 1, 0, 0},
-		"Tried":         {packet{later, atA, false, a1, b1}, 0, 1, 0},
-		"Reached":       {packet{later, atB, true, a1, b1}, 0, 0, 1},
-		"Overheard":     {packet{later, atB, true, a1, a2}, 0, 0, 1},
-		"OnItsWay":      {packet{later, uplink, true, a1, a2}, 0, 0, 0},
-		"BeforeThePods": {packet{start.Add(-time.Minute), atB, true, a1, b1}, 0, 0, 0},
+		"OfItsOwn":      {packet{later, atA, true, a2, a1}, 1, 0, 0, 0},
+		"Tried":         {packet{later, atA, false, a1, b1}, 0, 1, 0, 0},
+		"Reached":       {packet{later, atB, true, a1, b1}, 0, 0, 1, 0},
+		"Overheard":     {packet{later, atB, true, a1, a2}, 0, 0, 0, 1},
+		"OnItsWay":      {packet{later, uplink, true, a1, a2}, 0, 0, 0, 0},
+		"BeforeThePods": {packet{start.Add(-time.Minute), atB, true, a1, b1}, 0, 0, 0, 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			j := sees(tc.packet)
-			if j.Within != tc.within || j.Tried != tc.tried || len(j.Reached) != tc.reached {
+			if j.Within != tc.within || j.Tried != tc.tried || len(j.Reached) != tc.reached || len(j.Overheard) != tc.overheard {
 				t.Errorf("got %+v", j)
 			}
 		})

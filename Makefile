@@ -205,6 +205,14 @@ bench-kubectl: $(BIN)/kubectl-mpi $(BIN)/bench-kubectl $(BIN)/cluster ## Measure
 bench-fairness: $(BIN)/bench-fairness $(BIN)/cluster ## Measure how long one tenant's job waits beside 1,000 of another (JOBS=1000, OUT=FILE)
 	@KUBEBUILDER_ASSETS="$$($(BIN)/cluster assets)" $(BIN)/bench-fairness -jobs $(or $(JOBS),1000)
 
+.PHONY: packets
+packets: tools $(BIN)/packets ## Look whether a packet of one tenant's jobs reaches pods of another's, on the interfaces of all pods (JOBS=100, OUT=FILE)
+	@$(BIN)/packets -jobs $(or $(JOBS),100)
+
+.PHONY: bench-shares
+bench-shares: tools $(BIN)/bench-shares ## Judge what tenants get of two cohorts under random load, with the real Kueue (FOR=10m, SEED=1, OUT=FILE)
+	@$(BIN)/bench-shares -for $(or $(FOR),10m) -seed $(or $(SEED),1)
+
 .PHONY: soak
 soak: tools $(BIN)/soak ## Run many real jobs and look for leaks (JOBS=500, CONCURRENT=50, OUT=FILE)
 	@$(BIN)/soak -jobs $(or $(JOBS),500) -concurrent $(or $(CONCURRENT),50)
@@ -268,10 +276,10 @@ $(BIN)/demo: FORCE
 $(BIN)/guest: FORCE
 	@go build -o $@ ./test/guest
 
-$(BIN)/faults: FORCE
-	@go build -o $@ ./test/faults
+$(BIN)/faults $(BIN)/packets: $(BIN)/%: FORCE
+	@go build -o $@ ./test/$*
 
-$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scaling $(BIN)/bench-scale $(BIN)/bench-fairness $(BIN)/bench-kubectl: $(BIN)/bench-%: FORCE
+$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scaling $(BIN)/bench-scale $(BIN)/bench-fairness $(BIN)/bench-shares $(BIN)/bench-kubectl: $(BIN)/bench-%: FORCE
 	@go build -o $@ ./test/bench/$*
 
 $(BIN)/soak: FORCE

@@ -22,18 +22,18 @@ func admissionFaults() []Fault {
 	}
 	return []Fault{
 		{
-			Name: "quota exceeded", How: "a ResourceQuota of 300m of CPU, the job asks for 600m", Waits: true,
+			Name: "quota exceeded", How: "a ResourceQuota of 300m of CPU, the job asks for 600m",
 			Want: []mpi.Reason{diagnose.QuotaExceeded}, Says: []string{"300m"},
 			Before: with(&corev1.ResourceQuota{ObjectMeta: named, Spec: corev1.ResourceQuotaSpec{
 				Hard: corev1.ResourceList{corev1.ResourceRequestsCPU: resource.MustParse("300m")},
 			}}),
 		},
 		{
-			Name: "quota used by others", How: "a ResourceQuota of 3 pods, of which another pod uses one", Waits: true,
+			Name: "quota used by others", How: "a ResourceQuota of 2 pods, of which another pod uses one", Waits: true,
 			Want: []mpi.Reason{diagnose.QuotaExceeded}, Says: []string{"2"}, Before: quotaInUse,
 		},
 		{
-			Name: "LimitRange", How: "a LimitRange allows 100m of CPU per container, the job asks for 250m", Waits: true,
+			Name: "LimitRange", How: "a LimitRange allows 100m of CPU per container, the job asks for 250m",
 			Want: []mpi.Reason{diagnose.LimitRangeViolated}, Says: []string{"100m"},
 			Before: with(&corev1.LimitRange{ObjectMeta: named, Spec: corev1.LimitRangeSpec{
 				Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Max: cpu("100m"), Default: cpu("100m"), DefaultRequest: cpu("100m")}},
@@ -64,7 +64,7 @@ func admissionFaults() []Fault {
 			}),
 		},
 		{
-			Name: "key name taken", How: "a Secret of somebody else has the name of the job's key", Waits: true,
+			Name: "key name taken", How: "a Secret of somebody else has the name of the job's key",
 			Want: []mpi.Reason{diagnose.NameTaken}, Says: []string{"ssh-auth"},
 			Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: mpi.SSHAuthSecretName(t.job.Name), Namespace: t.job.Namespace}}
@@ -102,7 +102,7 @@ func quotaInUse(ctx context.Context, t *attempt) (func(context.Context) error, e
 	var undo undoing
 	quota := &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "fault", Namespace: tenant},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")}},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("2")}},
 	}
 	if err := undo.do(ctx, t, with(quota)); err != nil {
 		return undo.all, err

@@ -43,7 +43,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "NetworkPolicy blocks MPI ports", How: "machines drop new TCP connections between pods but to ports 53 and 2222; the job fails when MPI gives up",
-			Limit: 5 * time.Minute,
+			Limit: 8 * time.Minute,
 			Want:  []mpi.Reason{diagnose.MPIPortsBlocked}, Says: []string{"NetworkPolic"},
 			Before: drop("-p", "tcp", "-s", podNetwork, "-d", podNetwork, "--syn", "-m", "multiport", "!", "--dports", "53,2222"),
 		},

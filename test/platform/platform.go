@@ -86,6 +86,20 @@ func (p *Platform) up(ctx context.Context) error {
 	return p.Progress.Step("kinds are known", func() (string, error) { return "", p.waitForKinds(ctx) })
 }
 
+// Install compiles the bundle in a folder, applies it to a cluster that is prepared, and returns when the controller is at work.
+func (p *Platform) Install(ctx context.Context, root string) error {
+	dist := filepath.Join(root, "dist")
+	return p.Progress.Step("install the bundle", func() (string, error) {
+		if out, err := p.compile(ctx, root, dist); err != nil {
+			return out, err
+		}
+		if out, err := p.apply(ctx, filepath.Join(dist, clusterSpec)); err != nil {
+			return out, err
+		}
+		return p.startController(ctx)
+	})
+}
+
 // prepare does side by side what does not wait for each other: the cluster starts while images are made.
 func (p *Platform) prepare(ctx context.Context) error {
 	var archives []string

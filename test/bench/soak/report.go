@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 
 	"lockstep.dev/lockstep/test/bench"
+	"lockstep.dev/lockstep/test/platform"
 )
 
 // Report is what a soak showed.
@@ -22,9 +24,17 @@ type Report struct {
 	// EventsPerJob are apart: requests for events, which the API server keeps for an hour.
 	WritesPerJob float64 `json:"writesPerJob"`
 	EventsPerJob float64 `json:"eventsPerJob"`
+	// RequestSeconds is how long the API server took for a request between both readings, whoever asked, watches and streams aside.
+	RequestSeconds Latency `json:"requestSeconds"`
 	// Before and After are zero where the soak was cut off before them.
 	Before Reading `json:"before"`
 	After  Reading `json:"after"`
+}
+
+// Latency is in upper bounds of the buckets that the API server counts in: the truth is at most that. It is 0 where nothing was counted.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
 }
 
 // Reading is the controller at rest.
@@ -39,6 +49,7 @@ type Reading struct {
 	Orphans []string `json:"orphans"`
 	// writes are all requests of the controller that change something, since it started.
 	writes float64
+	server platform.Metrics
 }
 
 // settle counts what the jobs between both readings cost the API server.
@@ -46,7 +57,18 @@ func (r *Report) settle(events int) {
 	jobs := float64(max(r.Created, 1))
 	r.EventsPerJob = float64(events) / jobs
 	r.WritesPerJob = (r.After.writes-r.Before.writes)/jobs - r.EventsPerJob
+	quantile := func(q float64) float64 {
+		seconds := r.After.server.Quantile(q, r.Before.server, "apiserver_request_duration_seconds", requestVerbs...)
+		if math.IsNaN(seconds) {
+			return 0
+		}
+		return seconds
+	}
+	r.RequestSeconds = Latency{P50: quantile(0.5), P99: quantile(0.99)}
 }
+
+// requestVerbs are those of requests that end by themselves, as pairs of a label and a value.
+var requestVerbs = []string{"verb", "GET", "verb", "LIST", "verb", "POST", "verb", "PUT", "verb", "PATCH", "verb", "DELETE", "verb", "DELETECOLLECTION", "verb", "APPLY"}
 
 // tolerance is what may come and go: pools of connections, the heap between two collections.
 const tolerance = 1.25
@@ -73,7 +95,8 @@ func (r Report) Verdict() error {
 func (r Report) Print(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "\n%d of %d jobs complete, %d at the same time, in %.0f s; %d failed, and %d of %d in the first round\n",
 		r.Complete, r.Jobs, r.Concurrent, r.Seconds, r.Failed, r.FirstRound.Failed, r.FirstRound.Jobs)
-	_, _ = fmt.Fprintf(out, "%.1f writes and %.1f events per job\n", r.WritesPerJob, r.EventsPerJob)
+	_, _ = fmt.Fprintf(out, "%.1f writes and %.1f events per job; a request to the API server took %.0f ms (p50) to %.0f ms (p99) at most\n",
+		r.WritesPerJob, r.EventsPerJob, r.RequestSeconds.P50*1000, r.RequestSeconds.P99*1000)
 	for _, failure := range slices.Concat(r.FirstRound.Failures, r.Failures) {
 		_, _ = fmt.Fprintf(out, "failed: %s\n", failure)
 	}

@@ -188,7 +188,7 @@ func (r *Reading) read(ctx context.Context, p *platform.Platform) error {
 	r.HeapMegabytes = metrics.Sum("go_memstats_heap_inuse_bytes") / 1e6
 	r.Watches = server.Sum("apiserver_longrunning_requests", "verb", "WATCH")
 	r.Series = countSeries(metrics)
-	r.writes = metrics.Writes()
+	r.writes, r.server = metrics.Writes(), server
 	return nil
 }
 

@@ -35,6 +35,7 @@ const settling = 20 * time.Second
 // try makes one run.
 func (c *cluster) try(ctx context.Context, f Fault, run int) (row Row, err error) {
 	t := &attempt{cluster: c, fault: f, job: shaped(f, run)}
+	t.log = &launcherLog{user: c.admin, job: t.job}
 	if f.Hits != nil {
 		t.target = f.Hits(t.job.Name)
 	}
@@ -123,7 +124,6 @@ func wanted(f Fault) []string {
 // ranksRun returns when all ranks have printed their line, and when the last of them did. A job that ends first is no
 // error: what its fault did is then the matter of judge.
 func (t *attempt) ranksRun(ctx context.Context) (time.Time, error) {
-	t.log = &launcherLog{user: t.admin, job: t.job}
 	world := int(*t.job.Spec.Trainer.NumNodes) * int(*t.job.Spec.Trainer.NumProcPerNode)
 	err := until(ctx, 2*time.Minute, "the ranks do not run", func(ctx context.Context) (bool, error) {
 		t.log.read(ctx)

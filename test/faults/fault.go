@@ -25,6 +25,8 @@ type Fault struct {
 	MPI *implementation
 	// Waits says that the job does not end by the fault: it waits for somebody to mend it.
 	Waits bool
+	// InLog says that it is the log of the launcher that tells of the fault, because the job may yet go on.
+	InLog bool
 	// Shape changes the job, which by default runs four ranks on two nodes for two minutes.
 	Shape func(*trainer.TrainJob)
 	// Before is done before the job is created, During once all its ranks run. Both return how to undo them, or nil.

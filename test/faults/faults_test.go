@@ -197,3 +197,18 @@ func TestMark(t *testing.T) {
 		}
 	}
 }
+
+// What only the log tells is looked for in lines of the agent, not of programs.
+func TestSeeInLog(t *testing.T) {
+	of := attempt{fault: Fault{Want: []mpi.Reason{"MPIPortsBlocked"}, Says: []string{"NetworkPolic"}}}
+	for line, want := range map[string]string{
+		"2026-11-26T19:10:13Z mpi-agent: the job goes on: check NetworkPolicies": "the job goes on: check NetworkPolicies",
+		"2026-11-26T19:10:13Z rank 0: check NetworkPolicies":                     "",
+		"2026-11-26T19:10:13Z mpi-agent: all nodes answered":                     "",
+	} {
+		of.log = &launcherLog{lines: []string{"", line}}
+		if told := of.seeInLog(); told.message != want {
+			t.Errorf("%q: %+v", line, told)
+		}
+	}
+}

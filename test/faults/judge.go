@@ -109,6 +109,10 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 			return seen{condition: c.Type, reason: c.Reason, message: c.Message, final: true}, nil
 		}
 	}
+	if t.fault.InLog {
+		t.log.read(ctx)
+		return t.seeInLog(), nil
+	}
 	var told seen
 	for _, c := range status.AllConditions(job) {
 		s := seen{condition: c.Type, reason: c.Reason, message: c.Message}
@@ -121,4 +125,15 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 		}
 	}
 	return told, nil
+}
+
+// seeInLog is the line of the agent in the log of the launcher that says what is wrong.
+func (t *attempt) seeInLog() (told seen) {
+	for _, line := range t.log.lines {
+		_, text, _ := strings.Cut(line, " ")
+		if text, ours := strings.CutPrefix(text, "mpi-agent: "); ours && t.lacks(text) == "" {
+			return seen{condition: "the launcher's log", reason: string(t.fault.Want[0]), message: text}
+		}
+	}
+	return told
 }

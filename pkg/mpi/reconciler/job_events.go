@@ -45,13 +45,18 @@ var milestones = map[mpi.Reason]string{
 }
 
 // sendEvents sends an event for each change: Submitted, GangScheduling, PodsReady, TrainingStarted and Completed for a job that
-// does well, and the reason of what goes wrong. What is false keeps the job from running: a warning.
+// does well, and the reason of what goes wrong. What is false keeps the job from running: a warning. A job that cannot be made says so in two
+// conditions at once, which is one event.
 func (r *Reconciler) sendEvents(trainJob *trainer.TrainJob, changes []metav1.Condition) {
+	type words struct{ reason, message string }
+	sent := map[words]bool{}
 	for _, change := range changes {
 		if isCompletionBesideTrainer(trainJob, change) {
 			change.Type, change.Status, change.Reason = trainer.TrainJobComplete, metav1.ConditionTrue, string(job.ReasonCompleted)
 		}
-		if kind := eventType(trainJob.Status.Conditions, change); kind != "" {
+		this := words{change.Reason, change.Message}
+		if kind := eventType(trainJob.Status.Conditions, change); kind != "" && !sent[this] {
+			sent[this] = true
 			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
 			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", status.ClipMessage(change.Message, noteLimit))
 		}

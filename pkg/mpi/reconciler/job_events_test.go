@@ -7,7 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
@@ -74,5 +76,26 @@ func TestClipped(t *testing.T) {
 	}
 	if got := status.ClipMessage("short", noteLimit); got != "short" {
 		t.Errorf("short messages stay: %s", got)
+	}
+}
+
+// A job that cannot be made has two conditions of it at once, Created and Failed: people are told once.
+func TestWhatTwoConditionsSayIsOneEvent(t *testing.T) {
+	recorder := events.NewFakeRecorder(10)
+	r := &Reconciler{recorder: recorder}
+	refused := func(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: "NameTaken", Message: message}
+	}
+	r.sendEvents(&trainer.TrainJob{}, []metav1.Condition{
+		refused("Created", metav1.ConditionFalse, "delete the Secret"), refused("Failed", metav1.ConditionTrue, "delete the Secret"),
+		refused("Failed", metav1.ConditionTrue, "delete the ConfigMap"),
+	})
+	close(recorder.Events)
+	var sent []string
+	for event := range recorder.Events {
+		sent = append(sent, event)
+	}
+	if want := []string{"Warning NameTaken delete the Secret", "Warning NameTaken delete the ConfigMap"}; !cmp.Equal(sent, want) {
+		t.Errorf("got %q, want %q", sent, want)
 	}
 }

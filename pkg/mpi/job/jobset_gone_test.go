@@ -151,18 +151,22 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 	if o := by(); o.SuspendedByHand() {
 		t.Error("it is being resumed")
 	}
-	gone := func(pod *corev1.Pod) {
-		*pod = podOf(pod.Labels[mpi.ReplicatedJobLabel], observe.PodIndex(pod), ready, deleted)
+	ends := func(at time.Time) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			*pod = podOf(pod.Labels[mpi.ReplicatedJobLabel], observe.PodIndex(pod), ready, deleted)
+			pod.DeletionTimestamp = ptr.To(metav1.NewTime(at))
+		}
 	}
 	for name, tc := range map[string]struct {
 		told bool
 		pod  func(*corev1.Pod)
 		want bool
 	}{
-		"JobSet has not told its Jobs":       {false, gone, false},
-		"a Job has not deleted its pods":     {true, func(*corev1.Pod) {}, false},
-		"all its pods are being deleted":     {true, gone, true},
-		"Jobs leave pods that have finished": {true, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }, true},
+		"JobSet has not told its Jobs":          {false, ends(t0.Add(-time.Hour)), false},
+		"a Job has not deleted its pods":        {true, func(*corev1.Pod) {}, false},
+		"its pods are being deleted":            {true, ends(t0.Add(30 * time.Second)), false},
+		"the machine of its pods does not tell": {true, ends(t0.Add(-time.Hour)), true},
+		"Jobs leave pods that have finished":    {true, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }, true},
 	} {
 		o := by(running)
 		for i := range o.Pods {
@@ -174,6 +178,9 @@ func TestJobSetSuspendedByHand(t *testing.T) {
 		decision, err := decide.Decide(phase.DeriveFacts(o), nil)
 		if err != nil || (decision.Update != nil) != tc.want {
 			t.Errorf("%s; resumed: %v, %v", name, decision.Update != nil, err)
+		}
+		if waits := o.Pods[0].DeletionTimestamp.After(t0); waits && decision.RequeueAfter != time.Minute {
+			t.Errorf("%s; looks again after %v, and no watch tells that a pod does not end", name, decision.RequeueAfter)
 		}
 	}
 	resumed := by(running)

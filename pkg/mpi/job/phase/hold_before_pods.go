@@ -124,6 +124,6 @@ func (f *Facts) hasLingeringPods() bool {
 	return !f.HasKeySecret() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
 		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, f.TrainJob.Name+"-")
-		return ours && (pod.DeletionTimestamp == nil || f.Now.Sub(pod.DeletionTimestamp.Time) < podsGoneWithin)
+		return ours && (pod.DeletionTimestamp == nil || f.untilGivenUp(&pod) > 0)
 	})
 }

@@ -84,13 +84,26 @@ func (f *Facts) NextCheck() time.Duration {
 	}
 	switch {
 	case job.IsSuspended(f.JobSet):
-		return zeroIfNever(next)
+		return zeroIfNever(min(next, f.untilPodsGivenUp()))
 	case len(f.Current) < f.Want:
 		next = min(next, f.recheckWhenLate(observe.FactRuns, podsExpectedWithin))
 	case f.hasPodWithoutAddress():
 		next = min(next, f.recheckWhenLate(observe.FactPlaced, mountExpectedWithin))
 	}
 	return zeroIfNever(next)
+}
+
+// untilPodsGivenUp is when a suspended JobSet is resumed although a pod that was stopped is still there.
+func (f *Facts) untilPodsGivenUp() time.Duration {
+	until := never
+	if f.SuspensionPending() {
+		for _, pod := range f.All {
+			if pod.DeletionTimestamp != nil && f.mayStillRun(pod) {
+				until = min(until, f.untilGivenUp(pod))
+			}
+		}
+	}
+	return until
 }
 
 // FirstCheck returns when to look again at a job that has just been made: at its pods, or when its time is over.

@@ -2,6 +2,7 @@ package phase
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -74,13 +75,23 @@ func LosesPods(o observe.Observed) bool {
 	return lost != nil && lost.Reason == diagnose.PodDeleted
 }
 
-// SuspensionPending reports whether the JobSet is suspended, and JobSet has not told its Jobs yet, or a Job has not deleted its pods. It is
-// resumed after that: otherwise some of its pods would be gone and others not, and a Job that learns late of its suspension would delete pods
-// of a job that goes on, with nothing that says why.
+// SuspensionPending reports whether the JobSet is suspended, and JobSet has not told its Jobs yet, or a pod may still run. It is resumed after
+// that: otherwise some of its pods would be gone and others not, a Job that learns late of its suspension would delete pods of a job that goes on,
+// with nothing that says why, and a new launcher would find by DNS an old node that is about to end, and start its ranks there.
 func (f *Facts) SuspensionPending() bool {
 	if !job.IsSuspended(f.JobSet) || f.SuspendWanted() {
 		return false
 	}
 	told := job.TrueCondition(f.JobSet, jobset.JobSetSuspended) != nil
-	return !told && len(f.All) > 0 || slices.ContainsFunc(f.Current, func(pod *corev1.Pod) bool { return !observe.IsTerminal(pod) })
+	return !told && len(f.All) > 0 || slices.ContainsFunc(f.All, f.mayStillRun)
+}
+
+// mayStillRun reports whether a pod has not ended. One that is long past its grace is on a machine that does not tell any more.
+func (f *Facts) mayStillRun(pod *corev1.Pod) bool {
+	return !observe.IsTerminal(pod) && (pod.DeletionTimestamp == nil || f.untilGivenUp(pod) > 0)
+}
+
+// untilGivenUp is how long a pod that is being deleted is still waited for.
+func (f *Facts) untilGivenUp(pod *corev1.Pod) time.Duration {
+	return pod.DeletionTimestamp.Add(podsGoneWithin).Sub(f.Now)
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -77,12 +78,34 @@ func (j *runningJob) endHungCommand(ctx context.Context) *verdict.Hang {
 	for sleep.For(ctx, j.Hang.LookInterval()) {
 		pods := j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{})
 		if detector.Observe(time.Now(), pods, len(pods) == len(j.otherHosts())+1) {
-			pods = j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{Evidence: true})
+			pods = describeHang(pods, func() map[string]mpi.Progress {
+				return j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{Evidence: true})
+			})
 			j.child.EndGroup(hangGrace)
 			return &verdict.Hang{After: j.Hang.After, CPUCounts: j.Hang.CPUCounts, Pods: pods}
 		}
 	}
 	return nil
+}
+
+// evidenceAttempts is how often pods are asked what their processes do before the command of a job that has hung is ended.
+const evidenceAttempts = 3
+
+// describeHang asks what the processes of all pods do, again where a busy one did not answer in time. Of one that never does, what it said at
+// the last look stands: all had answered then.
+func describeHang(last map[string]mpi.Progress, ask func() map[string]mpi.Progress) map[string]mpi.Progress {
+	described := map[string]mpi.Progress{}
+	for range evidenceAttempts {
+		if maps.Copy(described, ask()); len(described) >= len(last) {
+			break
+		}
+	}
+	for name, progress := range last {
+		if _, answered := described[name]; !answered {
+			described[name] = progress
+		}
+	}
+	return described
 }
 
 // The launcher looks for the first rank so rarely that it costs a launch nothing: the node's answer says when it was.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/test/bench"
 	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/platform"
@@ -95,7 +96,7 @@ func (w *witness) watchPods(ctx context.Context, admin client.Client) error {
 				w.seePod(address, pod{pods[i].Namespace, pods[i].Name, pods[i].CreationTimestamp.Time})
 			}
 		}
-		sleep(ctx, 250*time.Millisecond)
+		sleep.For(ctx, 250*time.Millisecond)
 	}
 	return nil
 }
@@ -175,13 +176,6 @@ func knock(ctx context.Context, p *platform.Platform, admin client.Client, tenan
 		failure = &bench.Failure{Job: tenant + "/" + job.Name, Reason: result.Reason, Message: err.Error()}
 	}
 	return failure, user.Client.Delete(ctx, job.TrainJob())
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // Print writes what was seen for people.

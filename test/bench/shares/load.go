@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/testjob"
 )
@@ -67,7 +68,7 @@ func createJobs(ctx context.Context, admin client.Client, tenant string, share S
 		if time.Now().After(rush) {
 			pause := time.Duration(20+random.IntN(40)) * time.Second
 			rush = time.Now().Add(pause + time.Duration(30+random.IntN(60))*time.Second)
-			if !sleep(ctx, pause) {
+			if !sleep.For(ctx, pause) {
 				return ctx.Err()
 			}
 			continue
@@ -86,7 +87,7 @@ func createJobs(ctx context.Context, admin client.Client, tenant string, share S
 			}
 			number++
 		}
-		if !sleep(ctx, time.Duration(1000+random.IntN(5000))*time.Millisecond) {
+		if !sleep.For(ctx, time.Duration(1000+random.IntN(5000))*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
@@ -134,7 +135,7 @@ func waitForEnds(ctx context.Context, admin client.Client, report *Report) error
 		if report.Complete+len(report.Failed) == report.Jobs || time.Since(begun) > drain {
 			return nil
 		}
-		if !sleep(ctx, time.Second) {
+		if !sleep.For(ctx, time.Second) {
 			return ctx.Err()
 		}
 	}
@@ -159,18 +160,9 @@ func watchWorkloads(ctx context.Context, admin client.Client, j *judge, now func
 		}
 		j.look(time.Now(), all)
 		now(fmt.Sprintf("%d jobs run or wait; the plan was broken %d times", len(all), len(j.violations)))
-		if !sleep(ctx, time.Second) {
+		if !sleep.For(ctx, time.Second) {
 			return nil
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 

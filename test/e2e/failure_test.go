@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,9 +23,27 @@ import (
 // A test that fails here and nowhere else is understood only by what was there when it failed.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if cluster != nil && CurrentSpecReport().Failed() {
+		AddReportEntry(unfinishedJobs, unfinished(ctx))
 		AddReportEntry("what was there", scene(ctx, CurrentSpecReport().StartTime))
 	}
 })
+
+// unfinishedJobs names the entry of a report whose beginning the summary repeats.
+const unfinishedJobs = "jobs that were not complete"
+
+// unfinished tells what the jobs say that are not complete.
+func unfinished(ctx context.Context) string {
+	var b strings.Builder
+	jobs := &trainer.TrainJobList{}
+	list(ctx, &b, jobs)
+	for _, j := range jobs.Items {
+		if all := status.AllConditions(&j); !meta.IsStatusConditionTrue(all, trainer.TrainJobComplete) {
+			fmt.Fprintf(&b, "TrainJob %s/%s of %s\n", j.Namespace, j.Name, clock(j.CreationTimestamp))
+			conditions(&b, all)
+		}
+	}
+	return b.String()
+}
 
 // scene tells of all jobs with their JobSets, pods and events, and what controllers logged since a time.
 func scene(ctx context.Context, since time.Time) string {

@@ -42,7 +42,7 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, longest, func() 
 		for _, pod := range podsOf(ctx, object) {
 			Expect(pod.Labels).To(HaveKeyWithValue("scheduling.x-k8s.io/pod-group", object.Name), pod.Name)
 		}
-		Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, admin, object)).Should(BeTrue())
 		Expect(admin.Client.Delete(ctx, object)).To(Succeed())
 		Eventually(exists(ctx, group, gangNamespace, object.Name)).Should(BeFalse())
 	})
@@ -59,7 +59,7 @@ var _ = Describe("Under a gang scheduler, an MPI job", Ordered, longest, func() 
 		// A gang that scheduler-plugins has rejected as a whole is looked at again when a pod comes or its PodGroup changes, and
 		// otherwise when kube-scheduler looks at all that it could not place, which is every five minutes.
 		for _, object := range jobs {
-			Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).WithTimeout(6*time.Minute).Should(BeTrue(), object.Name)
+			Eventually(completes(ctx, admin, object)).WithTimeout(6*time.Minute).Should(BeTrue(), object.Name)
 		}
 	})
 })

@@ -105,6 +105,21 @@ func condition(ctx context.Context, user testjob.User, object *trainer.TrainJob,
 	}
 }
 
+// completes is that a TrainJob is Complete. Who waits for it waits no longer for one that has failed, and is told why.
+func completes(ctx context.Context, user testjob.User, object *trainer.TrainJob) func() (bool, error) {
+	return func() (bool, error) {
+		current := &trainer.TrainJob{}
+		if err := user.Client.Get(ctx, client.ObjectKeyFromObject(object), current); err != nil {
+			return false, err
+		}
+		all := status.AllConditions(current)
+		if failed := meta.FindStatusCondition(all, trainer.TrainJobFailed); failed != nil && failed.Status == metav1.ConditionTrue {
+			return false, StopTrying(fmt.Sprintf("%s has failed: %s: %s", object.Name, failed.Reason, failed.Message))
+		}
+		return meta.IsStatusConditionTrue(all, trainer.TrainJobComplete), nil
+	}
+}
+
 // said is what a condition of a TrainJob says, nothing without it.
 func said(ctx context.Context, object *trainer.TrainJob, name string) func() string {
 	return func() string {

@@ -56,7 +56,7 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 
 	It("is admitted and completes", func(ctx SpecContext) {
 		object := submit(ctx, editor, queued(job("queued", "mpich-cpu", "mpirun", "-n", "4", "mpi-hello")))
-		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 	})
 
 	It("waits for the quota, without pods, and runs when there is room", func(ctx SpecContext) {
@@ -67,8 +67,8 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 		second := submit(ctx, editor, queued(job("second", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello")))
 		Eventually(condition(ctx, editor, second, trainer.TrainJobSuspended)).Should(BeTrue())
 		Expect(podsOf(ctx, second)).To(BeEmpty())
-		Eventually(condition(ctx, editor, first, trainer.TrainJobComplete)).Should(BeTrue())
-		Eventually(condition(ctx, editor, second, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, editor, first)).Should(BeTrue())
+		Eventually(completes(ctx, editor, second)).Should(BeTrue())
 	})
 
 	It("is told where it stands, what it lacks, and how long others waited", func(ctx SpecContext) {
@@ -113,8 +113,8 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 		Eventually(told(ctx, low.Name)).Should(ContainElement("Preempted"))
 		Eventually(notes(ctx, low.Name)).Should(ContainElement(ContainSubstring("urgent")))
 		Eventually(log).Should(ofEach("saved"))
-		Eventually(condition(ctx, editor, urgent, trainer.TrainJobComplete)).Should(BeTrue())
-		Eventually(condition(ctx, editor, low, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, editor, urgent)).Should(BeTrue())
+		Eventually(completes(ctx, editor, low)).Should(BeTrue())
 		Expect(condition(ctx, editor, low, trainer.TrainJobSuspended)()).To(BeFalse())
 	})
 
@@ -125,8 +125,8 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 		Eventually(condition(ctx, editor, borrower, "Running")).Should(BeTrue())
 		owner := submit(ctx, otherEditor, queued(inOther(job("owner", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello"))))
 		Eventually(condition(ctx, editor, borrower, trainer.TrainJobSuspended)).Should(BeTrue())
-		Eventually(condition(ctx, otherEditor, owner, trainer.TrainJobComplete)).Should(BeTrue())
-		Eventually(condition(ctx, editor, borrower, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, otherEditor, owner)).Should(BeTrue())
+		Eventually(completes(ctx, editor, borrower)).Should(BeTrue())
 	})
 })
 

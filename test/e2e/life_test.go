@@ -37,7 +37,7 @@ var _ = Describe("The user of a job", func() {
 		suspend(ctx, object, false)
 		Eventually(condition(ctx, editor, object, "Running")).Should(BeTrue())
 		Expect(sets.New(namesOf(podsOf(ctx, object))...).Intersection(sets.New(before...))).To(BeEmpty())
-		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 		Expect(condition(ctx, editor, object, trainer.TrainJobSuspended)()).To(BeFalse())
 		Eventually(turns(ctx, editor, object, "Suspended", "Resumed")).Should(HaveExactElements(
 			"TrainingStarted", "Suspended", "Resumed", "TrainingStarted", "Completed"))
@@ -115,7 +115,7 @@ var _ = Describe("The user of a job", func() {
 		})
 		j := inLife("remembered", "short-lived")
 		object := submit(ctx, admin, j.TrainJob())
-		Eventually(condition(ctx, admin, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, admin, object)).Should(BeTrue())
 		gone := func() types.UID { return jobSetOf(ctx, j).UID }
 		Eventually(gone).Should(BeEmpty())
 		Eventually(func() []corev1.Pod { return podsOf(ctx, object) }).Should(BeEmpty())
@@ -136,12 +136,14 @@ var _ = Describe("With two replicas of the controller", Ordered, Serial, func() 
 		watching := seePods(ctx, pods)
 		jobs := []*trainer.TrainJob{start(ctx, editor, led("running", "8")), submit(ctx, editor, led("starting", "1").TrainJob())}
 		leader := leaderOf(ctx)
+		killed := time.Now()
 		Expect(admin.Client.Delete(ctx, &corev1.Pod{ObjectMeta: owned(leader, platform.Namespace)}, client.GracePeriodSeconds(0))).To(Succeed())
 		jobs = append(jobs, submit(ctx, editor, led("coming", "1").TrainJob()))
+		Eventually(leaderOf).WithContext(ctx).WithPolling(20*time.Millisecond).ShouldNot(Or(BeEmpty(), Equal(leader)))
+		AddReportEntry("another replica led", fmt.Sprintf("%.1f s after the pod of the leader was deleted", time.Since(killed).Seconds()))
 		for _, object := range jobs {
-			Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue(), object.Name)
+			Eventually(completes(ctx, editor, object)).Should(BeTrue(), object.Name)
 		}
-		Expect(leaderOf(ctx)).NotTo(Equal(leader))
 		watching()
 		for _, object := range jobs {
 			Expect(pods[object.Name].Len()).To(Equal(2), "pods of %s: %v", object.Name, pods[object.Name])
@@ -160,7 +162,7 @@ var _ = Describe("While etcd does not answer for 10 seconds", Serial, func() {
 		time.Sleep(10 * time.Second)
 		Expect(thaw()).To(Succeed())
 		for _, o := range []*trainer.TrainJob{object, waiting} {
-			Eventually(condition(ctx, editor, o, trainer.TrainJobComplete)).WithTimeout(2*time.Minute).Should(BeTrue(), o.Name)
+			Eventually(completes(ctx, editor, o)).WithTimeout(2*time.Minute).Should(BeTrue(), o.Name)
 		}
 	})
 })

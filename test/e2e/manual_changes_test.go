@@ -36,7 +36,7 @@ var _ = Describe("An admin who", func() {
 			}
 			return policy.UID
 		}).ShouldNot(BeElementOf(types.UID(""), before))
-		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 		Eventually(turns(ctx, editor, object, "NetworkPolicyDeleted")).Should(HaveExactElements("TrainingStarted", "NetworkPolicyDeleted", "Completed"))
 	})
 
@@ -61,7 +61,7 @@ var _ = Describe("An admin who", func() {
 		object := start(ctx, editor, j)
 		js := &jobset.JobSet{ObjectMeta: owned(j.Name, j.Namespace)}
 		Expect(admin.Client.Patch(ctx, js, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspend":true}}`)))).To(Succeed())
-		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 		Eventually(toldOf(ctx, editor, object)).Should(ContainElement("JobSetSuspended"))
 		Expect(eventsOf(ctx, editor, object, func(e eventsv1.Event) string {
 			return e.EventTime.Format("15:04:05.000") + " " + e.Reason + ": " + e.Note

@@ -107,7 +107,7 @@ var _ = Describe("An MPI job", func() {
 		object := start(ctx, editor, j)
 		Expect(admin.Client.DeleteAllOf(ctx, &corev1.Pod{}, client.InNamespace("lockstep-system"),
 			client.MatchingLabels{mpi.ControllerLabel: mpi.ControllerName})).To(Succeed())
-		Eventually(condition(ctx, editor, object, "Complete")).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 	})
 
 	It("can be suspended and resumed", func(ctx SpecContext) {
@@ -119,6 +119,6 @@ var _ = Describe("An MPI job", func() {
 		Expect(editor.Client.Create(ctx, object)).To(Succeed())
 		Eventually(condition(ctx, editor, object, "Suspended")).Should(BeTrue())
 		Expect(editor.Client.Patch(ctx, object, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"suspend":false}}`)))).To(Succeed())
-		Eventually(condition(ctx, editor, object, "Complete")).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 	})
 })

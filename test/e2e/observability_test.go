@@ -27,7 +27,7 @@ var _ = Describe("Whoever operates the platform", func() {
 		// Long enough for a pass of a slow controller to see it run.
 		j := job("measured", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "2")
 		object := submit(ctx, editor, j.TrainJob())
-		Eventually(condition(ctx, editor, object, "Complete")).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 		for _, phase := range []string{"queued", "gang_wait", "image_pull", "gate", "connect", "mpi_launch", "time_to_start", "running"} {
 			Eventually(observed(ctx, meter, phase)).Should(BeNumerically(">", before.Count("mpi_trainjob_phase_seconds", "phase", phase)), phase)
 		}
@@ -50,7 +50,7 @@ var _ = Describe("Whoever operates the platform", func() {
 		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: mpi.NetworkPolicyName(j.Name), Namespace: tenant}}
 		onlyPods := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "remove", "path": "/spec/ingress/1"}]`))
 		Eventually(func() error { return admin.Client.Patch(ctx, policy, onlyPods) }).Should(Succeed())
-		Eventually(condition(ctx, editor, object, "Complete")).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 		Eventually(func() ([]string, error) {
 			all, err := told(ctx, j.Name)()
 			return slices.DeleteFunc(all, func(reason string) bool { return reason == string(diagnose.LauncherUnreachable) }), err // after ten seconds

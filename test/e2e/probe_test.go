@@ -24,7 +24,7 @@ var _ = Describe("A TrainJob that tests a runtime", func() {
 		}
 		for _, runtime := range runtimes {
 			object := &trainer.TrainJob{ObjectMeta: owned("test-"+runtime, tenant)}
-			Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue(), runtime)
+			Eventually(completes(ctx, editor, object)).Should(BeTrue(), runtime)
 			line := strings.ReplaceAll(read, manifest.Name, object.Name)
 			text := asEditor(ctx, line)
 			AddReportEntry(runtime, text)

@@ -66,7 +66,7 @@ var _ = Describe("Whoever reads why a job failed", func() {
 		for _, pod := range podsOf(ctx, object) {
 			Expect(admin.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"schedulingGates": null}}`)))).To(Succeed())
 		}
-		Eventually(condition(ctx, editor, object, trainer.TrainJobComplete)).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 	})
 })
 

@@ -58,19 +58,29 @@ func specLine(spec SpecReport, elapsed time.Duration) string {
 
 // failures are the specs that failed, with where and the beginning of what they had to say: often nothing else of a run is left.
 func failures(specs []SpecReport) string {
-	const most = 25
 	var text strings.Builder
 	for _, spec := range specs {
 		if !spec.Failed() {
 			continue
 		}
 		fmt.Fprintf(&text, "  FAILED %s\n    %s\n", spec.FullText(), spec.Failure.Location)
-		said := strings.Split(strings.TrimSpace(spec.Failure.Message), "\n")
-		for _, line := range said[:min(len(said), most)] {
-			fmt.Fprintf(&text, "    %s\n", line)
+		indentBeginning(&text, spec.Failure.Message)
+		for _, entry := range spec.ReportEntries {
+			if entry.Name == unfinishedJobs {
+				fmt.Fprintf(&text, "   %s:\n", entry.Name)
+				indentBeginning(&text, entry.StringRepresentation())
+			}
 		}
 	}
 	return text.String()
+}
+
+func indentBeginning(b *strings.Builder, text string) {
+	const most = 25
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines[:min(len(lines), most)] {
+		fmt.Fprintf(b, "    %s\n", line)
+	}
 }
 
 func outcome(state types.SpecState) string {

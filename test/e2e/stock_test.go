@@ -85,7 +85,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			removeAfterwards(ctx, j)
 			// Trainer's webhook answers from a cache, which may not have the runtime yet.
 			Eventually(func() error { return editor.Client.Create(ctx, j.TrainJob()) }).Should(Succeed())
-			Eventually(condition(ctx, editor, j.TrainJob(), trainer.TrainJobComplete)).Should(BeTrue())
+			Eventually(completes(ctx, editor, j.TrainJob())).Should(BeTrue())
 			Expect(podsOf(ctx, j.TrainJob())).To(HaveLen(2))
 			object := &trainer.TrainJob{}
 			Expect(editor.Client.Get(ctx, keyOf(j.TrainJob()), object)).To(Succeed())

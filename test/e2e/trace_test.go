@@ -14,7 +14,7 @@ var _ = Describe("A job that is traced", func() {
 		object := job("traced-"+runtime, runtime, "mpirun", "-n", "4", "mpi-hello").TrainJob()
 		object.Annotations = map[string]string{mpi.TraceAnnotation: "traffic"}
 		submit(ctx, editor, object)
-		Eventually(condition(ctx, editor, object, "Complete")).Should(BeTrue())
+		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 		pods := podsOf(ctx, object)
 		launcher := pods[ofRole(pods, mpi.LauncherJob)]
 		log, err := admin.Logs.CoreV1().Pods(tenant).GetLogs(launcher.Name, &corev1.PodLogOptions{Container: mpi.Container}).DoRaw(ctx)

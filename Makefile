@@ -209,9 +209,15 @@ bench-fairness: $(BIN)/bench-fairness $(BIN)/cluster ## Measure how long one ten
 packets: tools $(BIN)/packets ## Look whether a packet of one tenant's jobs reaches pods of another's, on the interfaces of all pods (JOBS=100, OUT=FILE)
 	@$(BIN)/packets -jobs $(or $(JOBS),100)
 
+.PHONY: bench-prometheus
+bench-prometheus: tools $(BIN)/bench-prometheus ## Measure what Prometheus pays for the series of 1,000 jobs with 8 pods, beside none (FOR=5m)
+	@page=$$(mktemp) && trap 'rm -f "$$page"' EXIT && export LOCKSTEP_PROMETHEUS=$$($(SUITE)/prometheus) && \
+	  LOCKSTEP_SCRAPED=$$page go test ./pkg/mpi/reconciler -run '^$$' -bench Scrape -benchmem && \
+	  $(BIN)/bench-prometheus -for $(or $(FOR),5m) && $(BIN)/bench-prometheus -for $(or $(FOR),5m) -page "$$page"
+
 .PHONY: bench-shares
-bench-shares: tools $(BIN)/bench-shares ## Judge what tenants get of two cohorts under random load, with the real Kueue (FOR=10m, SEED=1, OUT=FILE)
-	@$(BIN)/bench-shares -for $(or $(FOR),10m) -seed $(or $(SEED),1)
+bench-shares: tools $(BIN)/bench-shares ## Judge what tenants get of two cohorts under random load, with the real Kueue, and what alerts fire (FOR=10m, SEED=1, OUT=FILE)
+	@LOCKSTEP_PROMETHEUS=$$($(SUITE)/prometheus) $(BIN)/bench-shares -for $(or $(FOR),10m) -seed $(or $(SEED),1)
 
 .PHONY: soak
 soak: tools $(BIN)/soak ## Run many real jobs and look for leaks (JOBS=500, CONCURRENT=50, OUT=FILE)
@@ -279,7 +285,7 @@ $(BIN)/guest: FORCE
 $(BIN)/faults $(BIN)/packets: $(BIN)/%: FORCE
 	@go build -o $@ ./test/$*
 
-$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scaling $(BIN)/bench-scale $(BIN)/bench-fairness $(BIN)/bench-shares $(BIN)/bench-kubectl: $(BIN)/bench-%: FORCE
+$(BIN)/bench-start $(BIN)/bench-width $(BIN)/bench-scaling $(BIN)/bench-scale $(BIN)/bench-fairness $(BIN)/bench-shares $(BIN)/bench-prometheus $(BIN)/bench-kubectl: $(BIN)/bench-%: FORCE
 	@go build -o $@ ./test/bench/$*
 
 $(BIN)/soak: FORCE

@@ -139,7 +139,7 @@ var _ = Describe("With two replicas of the controller", Ordered, Serial, func() 
 		killed := time.Now()
 		Expect(admin.Client.Delete(ctx, &corev1.Pod{ObjectMeta: owned(leader, platform.Namespace)}, client.GracePeriodSeconds(0))).To(Succeed())
 		jobs = append(jobs, submit(ctx, editor, led("coming", "1").TrainJob()))
-		Eventually(leaderOf).WithContext(ctx).WithPolling(20*time.Millisecond).ShouldNot(Or(BeEmpty(), Equal(leader)))
+		Eventually(leaderOf).WithContext(ctx).WithPolling(20 * time.Millisecond).ShouldNot(Or(BeEmpty(), Equal(leader)))
 		AddReportEntry("another replica led", fmt.Sprintf("%.1f s after the pod of the leader was deleted", time.Since(killed).Seconds()))
 		for _, object := range jobs {
 			Eventually(completes(ctx, editor, object)).Should(BeTrue(), object.Name)

@@ -22,15 +22,14 @@ import (
 	"lockstep.dev/lockstep/mixin"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+	"lockstep.dev/lockstep/test/prometheus"
 )
 
-// prometheusVariable names the folder with the programs of Prometheus and Alertmanager; test/suite/prometheus fills it.
-const prometheusVariable = "LOCKSTEP_PROMETHEUS"
-
+// prometheusProgram is a program of Prometheus or Alertmanager; test/suite/prometheus fills their folder.
 func prometheusProgram(name string) string {
-	folder := os.Getenv(prometheusVariable)
+	folder := os.Getenv(prometheus.Folder)
 	if folder == "" {
-		Skip("SKIPPED: this needs Prometheus: run `make test-integration`, or set " + prometheusVariable + " to the folder with prometheus, alertmanager and promtool")
+		Skip("SKIPPED: this needs Prometheus: run `make test-integration`, or set " + prometheus.Folder + " to the folder with prometheus, alertmanager and promtool")
 	}
 	return filepath.Join(folder, name)
 }
@@ -96,7 +95,7 @@ var _ = Describe("An alert", func() {
 		DeferCleanup(person.Close)
 		folder := GinkgoT().TempDir()
 		manager := startAlertmanager(folder, person.URL)
-		server := startPrometheus(folder, metrics, manager)
+		server := startPrometheus(ctx, metrics, manager)
 
 		namespace := newNamespace(ctx)
 		refused := ofRuntime(ctx, trainJobNamed(namespace, "refused"))
@@ -174,18 +173,16 @@ func startAlertmanager(folder, receiver string) string {
 }
 
 // startPrometheus returns the address of one that scrapes a controller every second and has the rules of the mixin.
-func startPrometheus(folder, metrics, alertmanager string) string {
+func startPrometheus(ctx context.Context, metrics, alertmanager string) string {
 	GinkgoHelper()
 	rules, err := filepath.Abs(mixinFolder + "/alerts/*.yaml")
 	Expect(err).NotTo(HaveOccurred())
-	config := filepath.Join(folder, "prometheus.yaml")
-	Expect(os.WriteFile(config, fmt.Appendf(nil, strings.Join([]string{
-		"global: {scrape_interval: 1s, evaluation_interval: 1s}", "rule_files: [%q]", "alerting: {alertmanagers: [{static_configs: [{targets: [%q]}]}]}",
-		"scrape_configs: [{job_name: mpi-controller, scheme: https, honor_labels: true, tls_config: {insecure_skip_verify: true}, static_configs: [{targets: [%q]}]}]",
-	}, "\n"), rules, alertmanager, metrics), 0o600)).To(Succeed())
-	address := freeAddress()
-	startServer(address, prometheusProgram("prometheus"), "--config.file="+config, "--storage.tsdb.path="+filepath.Join(folder, "prometheus"), "--web.listen-address="+address)
-	return address
+	server, err := prometheus.Start(ctx, filepath.Dir(prometheusProgram("prometheus")), prometheus.Config{
+		Interval: time.Second, Rules: rules, Alertmanager: alertmanager, Controller: metrics, TLS: true,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(server.Close)
+	return server.Address
 }
 
 // startServer runs a program until the spec is over, and waits until it answers.

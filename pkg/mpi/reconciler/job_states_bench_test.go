@@ -1,13 +1,17 @@
 package reconciler
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,7 +37,8 @@ func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 	return nil
 }
 
-// BenchmarkScrape is what Prometheus asks for of 1,000 jobs that run with 8 pods each. It tells how many series that makes.
+// BenchmarkScrape is what Prometheus asks for of 1,000 jobs that run with 8 pods each. It tells how many series that makes, and writes them to the
+// file of LOCKSTEP_SCRAPED, for a real Prometheus (`make bench-prometheus`).
 func BenchmarkScrape(b *testing.B) {
 	var l lists
 	for i := range 1000 {
@@ -51,16 +56,25 @@ func BenchmarkScrape(b *testing.B) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(podCountCollector{l, mpi.TrainJobLabel}, jobStateCollector{l, newServerClock(time.Now)})
-	series := 0
+	var families []*dto.MetricFamily
 	for b.Loop() {
-		families, err := registry.Gather()
-		if err != nil {
+		var err error
+		if families, err = registry.Gather(); err != nil {
 			b.Fatal(err)
 		}
-		series = 0
-		for _, family := range families {
-			series += len(family.GetMetric())
+	}
+	series := 0
+	var page bytes.Buffer
+	for _, family := range families {
+		series += len(family.GetMetric())
+		if _, err := expfmt.MetricFamilyToText(&page, family); err != nil {
+			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(series), "series")
+	if path := os.Getenv("LOCKSTEP_SCRAPED"); path != "" {
+		if err := os.WriteFile(path, page.Bytes(), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

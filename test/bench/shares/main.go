@@ -1,6 +1,7 @@
 // Command shares puts random load on the queues of two cohorts, on the local cluster with the real Kueue, and judges every second whether each
 // tenant has what `runtime-compiler plan` says: never more than its most, never more in a cohort than its machines, and what is guaranteed to it
-// within a minute, whoever has borrowed it. Jobs are real: pods, ranks, preemption.
+// within a minute, whoever has borrowed it. Jobs are real: pods, ranks, preemption. A real Prometheus has the rules of the mixin meanwhile, and no
+// alert may fire: the jobs are honest.
 //
 // A machine of the bundle is a slice of a machine of the local cluster, so that twelve of them fit.
 package main
@@ -34,11 +35,12 @@ func run(ctx context.Context) error {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	length := flags.Duration("for", 10*time.Minute, "`time` in which jobs are created")
 	seed := flags.Uint64("seed", 1, "`number` that the load follows from")
+	programs := flags.String("prometheus", os.Getenv("LOCKSTEP_PROMETHEUS"), "`folder` with the program prometheus, for alerts (LOCKSTEP_PROMETHEUS)")
 	out := flags.String("out", os.Getenv("OUT"), "write the numbers as JSON to this `file` (OUT)")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err
 	}
-	report, err := measure(ctx, *length, *seed)
+	report, err := measure(ctx, *programs, *length, *seed)
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func run(ctx context.Context) error {
 }
 
 // measure brings the cluster up with the bundle and takes it down.
-func measure(ctx context.Context, length time.Duration, seed uint64) (report Report, err error) {
+func measure(ctx context.Context, programs string, length time.Duration, seed uint64) (report Report, err error) {
 	tools, err := platform.DefaultTools(os.Stderr)
 	if err != nil {
 		return report, err
@@ -85,10 +87,20 @@ func measure(ctx context.Context, length time.Duration, seed uint64) (report Rep
 	if err != nil {
 		return report, err
 	}
+	alerts, err := watchAlerts(ctx, programs, filepath.Join(tools.Root, "mixin", "alerts", "*.yaml"), p.OurMeter())
+	if err != nil {
+		return report, err
+	}
+	defer alerts.close()
+	began := time.Now()
 	err = p.Progress.Watch("random load", func(now func(string)) (err error) {
 		report, err = loadQueues(ctx, admin.Client, plan, length, seed, now)
 		return err
 	})
+	if err != nil {
+		return report, err
+	}
+	report.Alerts, err = alerts.fired(ctx, began)
 	return report, err
 }
 

@@ -26,6 +26,8 @@ type Report struct {
 	// Borrowed is the most that each tenant had beyond its own.
 	Borrowed   map[string]int `json:"borrowed"`
 	Violations []string       `json:"violations,omitempty"`
+	// Alerts are the names of those that fired.
+	Alerts []string `json:"alerts,omitempty"`
 }
 
 func (r *Report) take(j *judge) {
@@ -46,8 +48,8 @@ func (r Report) Print(out io.Writer) {
 	for _, tenant := range slices.Sorted(maps.Keys(r.Borrowed)) {
 		borrowed = append(borrowed, fmt.Sprintf("%s %d", tenant, r.Borrowed[tenant]))
 	}
-	_, _ = fmt.Fprintf(out, "the most machines beyond their own: %s\n%d times the plan was broken\n", strings.Join(borrowed, ", "), len(r.Violations))
-	for _, text := range slices.Concat(r.Violations, r.Failed) {
+	_, _ = fmt.Fprintf(out, "the most machines beyond their own: %s\n%d times the plan was broken, %d alerts fired\n", strings.Join(borrowed, ", "), len(r.Violations), len(r.Alerts))
+	for _, text := range slices.Concat(r.Violations, r.Failed, r.Alerts) {
 		_, _ = fmt.Fprintln(out, "  "+text)
 	}
 }
@@ -57,6 +59,8 @@ func (r Report) Verdict() error {
 	switch {
 	case len(r.Violations) > 0:
 		return fmt.Errorf("the plan was broken %d times", len(r.Violations))
+	case len(r.Alerts) > 0:
+		return fmt.Errorf("alerts fired for honest jobs: %s", strings.Join(r.Alerts, ", "))
 	case r.Complete < r.Jobs:
 		return fmt.Errorf("%d of %d jobs did not complete", r.Jobs-r.Complete, r.Jobs)
 	case r.Jobs == 0:

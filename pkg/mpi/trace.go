@@ -32,7 +32,7 @@ func ParseTraces(text string) ([]Trace, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		switch trace := Trace(strings.TrimSpace(word)); {
 		case !slices.Contains(Traces(), trace):
-			return nil, fmt.Errorf("`%s` is nothing that can be recorded: allowed are `traffic`, `horovod` and `nccl`, with commas between them", trace)
+			return nil, fmt.Errorf("`%s` cannot be traced: allowed are `traffic`, `horovod` and `nccl`, with commas between them", trace)
 		case !slices.Contains(traces, trace):
 			traces = append(traces, trace)
 		}

@@ -106,7 +106,7 @@ func TestTraceRefused(t *testing.T) {
 		edits   []func(*trainer.TrainJob)
 		says    string
 	}{
-		"Unknown":     {runtimeOf(false), []func(*trainer.TrainJob){traced("everything")}, "the annotation lockstep.dev/trace: `everything` is nothing that can be recorded: allowed are `traffic`, `horovod` and `nccl`"},
+		"Unknown":     {runtimeOf(false), []func(*trainer.TrainJob){traced("everything")}, "the annotation lockstep.dev/trace: `everything` cannot be traced: allowed are `traffic`, `horovod` and `nccl`"},
 		"MPICH":       {mpich, []func(*trainer.TrainJob){traced("nccl,traffic")}, "`traffic`: only Open MPI counts what ranks send, and the runtime has MPICH"},
 		"Adapters":    {adapters, []func(*trainer.TrainJob){traced("traffic")}, "messages go by `ucx` there"},
 		"NoClaim":     {runtimeOf(false), []func(*trainer.TrainJob){traced("horovod")}, "--pvc CLAIM:/FOLDER"},

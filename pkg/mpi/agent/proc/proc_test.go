@@ -53,6 +53,20 @@ func TestDescendants(t *testing.T) {
 	}
 }
 
+// PyTorch's store answers ranks that wait in NCCL, twice a second and with a byte each. Who waits does not get on by that.
+func TestPyTorchsStoreIsNoProgress(t *testing.T) {
+	root := fstest.MapFS{
+		"7/io":          {Data: []byte("rchar: 9\nwchar: 630\n")},
+		"7/task/7/io":   {Data: []byte("wchar: 157\n")},
+		"7/task/7/comm": {Data: []byte("python3\n")},
+		"7/task/9/io":   {Data: []byte("wchar: 473\n")},
+		"7/task/9/comm": {Data: []byte("pt_tcpstore_uv\n")},
+	}
+	if got := WrittenBytes(root, 7); got != 157 {
+		t.Errorf("written: %d", got)
+	}
+}
+
 func TestWhatAProcessDoes(t *testing.T) {
 	if got := WrittenBytes(machine, 30); got != 4096 {
 		t.Errorf("written: %d", got)

@@ -94,10 +94,49 @@ func parseStat(text []byte) (Process, bool) {
 	return p, true
 }
 
+// storeThread serves PyTorch's key-value store in the process of the first rank, or in that of torchrun. Ranks that wait for each other in NCCL ask
+// it all the time whether one of them has given up, and its answers, two bytes a second, go by write(2): they are no sign that anybody gets on.
+const storeThread = "pt_tcpstore_uv"
+
 // WrittenBytes returns how many bytes the process has passed to write(2) and its variants (wchar in /proc/PID/io): files, pipes,
-// terminals and sockets, not send(2).
-func WrittenBytes(root fs.FS, pid int) uint64 {
-	text, _ := fs.ReadFile(root, path.Join(strconv.Itoa(pid), "io"))
+// terminals and sockets, not send(2). What a thread named storeThread wrote does not count.
+func WrittenBytes(root fs.FS, pid int) (bytes uint64) {
+	process := strconv.Itoa(pid)
+	stores := storeThreads(root, process)
+	for range 3 { // what such a thread writes between two looks would seem to be of another one
+		stored := sumWrittenBytes(root, stores)
+		all := readWrittenBytes(root, process)
+		bytes = all - min(all, stored)
+		if len(stores) == 0 || sumWrittenBytes(root, stores) == stored {
+			break
+		}
+	}
+	return bytes
+}
+
+// storeThreads returns the folders of the threads of a process that serve PyTorch's store.
+func storeThreads(root fs.FS, process string) (stores []string) {
+	threads, _ := fs.ReadDir(root, path.Join(process, "task"))
+	for _, thread := range threads {
+		dir := path.Join(process, "task", thread.Name())
+		if name, _ := fs.ReadFile(root, path.Join(dir, "comm")); strings.TrimSpace(string(name)) == storeThread {
+			stores = append(stores, dir)
+		}
+	}
+	return stores
+}
+
+// sumWrittenBytes adds up the counts of processes or threads.
+func sumWrittenBytes(root fs.FS, dirs []string) (bytes uint64) {
+	for _, dir := range dirs {
+		bytes += readWrittenBytes(root, dir)
+	}
+	return bytes
+}
+
+// readWrittenBytes reads the count of a process or of one of its threads.
+func readWrittenBytes(root fs.FS, dir string) uint64 {
+	text, _ := fs.ReadFile(root, path.Join(dir, "io"))
 	for line := range strings.Lines(string(text)) {
 		if value, found := strings.CutPrefix(line, "wchar:"); found {
 			n, _ := strconv.ParseUint(strings.TrimSpace(value), 10, 64)

@@ -100,6 +100,12 @@ func findHeaviest(lines []string, counts func(OutputFinding) bool) *OutputFindin
 		if !counts(*finding) {
 			continue
 		}
+		switch finding.Reason {
+		case NCCLFailed:
+			finding.Summary += ncclLastError(lines[i+1 : min(i+1+detailLines, len(lines))])
+		case NCCLTimeout:
+			finding.Summary += lateRanks(lines)
+		}
 		if finding.Host == "" {
 			finding.Host = hostInDetailLines(lines[i+1 : min(i+1+detailLines, len(lines))])
 		}

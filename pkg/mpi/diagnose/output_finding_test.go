@@ -43,6 +43,34 @@ ncclSystemError: System call (e.g. socket, malloc) or external library call fail
 	"ibv modify":    {`w-0:88:120 [1] NCCL WARN Call to ibv_modify_qp failed with error Invalid argument errno 22`, RDMAFailed, "ibv_modify_qp", -1, ""},
 	"NET/IB":        {`w-0:88:120 [1] NCCL WARN NET/IB : Got completion from peer 10.0.0.2<41000> with status=12 opcode=0`, RDMAFailed, "Got completion", -1, ""},
 	"UCX retry":     {`[w-1:90:0:90] ib_mlx5_log.c:177 Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)`, RDMAFailed, "Transport retry count exceeded", -1, ""},
+	"duplicate GPU": {`[rank1]: torch.distributed.DistBackendError: NCCL error in: /pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:93, invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version 2.28.9
+[rank1]: ncclInvalidUsage: This usually reflects invalid usage of NCCL library.
+[rank1]: Last error:
+[rank1]: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 60`, NCCLFailed, "NCCL: invalid usage (run with NCCL_DEBUG=WARN for details): Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 60", 1, ""},
+	"duplicate GPU, cut by another rank": {`[rank1]: torch.distributed.DistBackendError: NCCL error in: /pytorch/torch/csrc/distributed/c10d/NCCLUtils.cpp:93, invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version 2.28.9
+[rank1]: Last error:
+[rank0]: Traceback (most recent call last):`, NCCLFailed, "NCCL: invalid usage (run with NCCL_DEBUG=WARN for details)", 1, ""},
+	"no GPU for NCCL": {`Traceback (most recent call last):
+  File "/w/train.py", line 87, in <module>
+    dist.init_process_group("nccl")
+ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!`, GPUUnavailable, "only supported with GPUs, no GPUs found", -1, ""},
+	"CuPy OOM": {`Traceback (most recent call last):
+  File "cupy/cuda/memory.pyx", line 1560, in cupy.cuda.memory.SingleDeviceMemoryPool._try_malloc
+cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,099,511,627,776 bytes (allocated so far: 0 bytes).`, CUDAOutOfMemory, "CUDA out of memory", -1, ""},
+	"assertion on a GPU": {"/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1515: indexSelectSmallIndex: block: [0,0,0], thread: [0,0,0] Assertion `srcIndex < srcSelectDimSize` failed." + `
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "/w/train.py", line 100, in device_assert
+[rank1]: torch.AcceleratorError: CUDA error: device-side assert triggered`, CUDAFailed, "a kernel on a GPU failed: Assertion `srcIndex < srcSelectDimSize` failed (Indexing.cu:1515)", -1, ""},
+	"illegal address on a GPU": {`[rank1]: Traceback (most recent call last):
+[rank1]:   File "/w/train.py", line 110, in illegal_address
+[rank1]:     torch.cuda.synchronize()
+[rank1]: torch.AcceleratorError: CUDA error: an illegal memory access was encountered`, CUDAFailed, "a kernel on a GPU failed: an illegal memory access was encountered", 1, ""},
+	"illegal address, driver": {`cupy_backends.cuda.api.driver.CUDADriverError: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered`, CUDAFailed, "CUDA_ERROR_ILLEGAL_ADDRESS", -1, ""},
+	"NCCL watchdog, a late rank": {`[rank0]:[E1126 21:35:00.318886119 ProcessGroupNCCL.cpp:689] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=2, OpType=ALLREDUCE, NumelIn=1048576, NumelOut=1048576, Timeout(ms)=8000) ran for 8096 milliseconds before timing out.
+[rank0]:[E1126 21:35:05.304484431 ProcessGroupNCCL.cpp:1914] [PG ID 0 PG GUID 0(default_pg) Rank 0] Received a dump signal due to a collective timeout from this local rank and we will try our best to dump the debug info. Last enqueued NCCL work: 2, last completed NCCL work: 1.This is most likely caused by incorrect usages of collectives
+[rank1]:[E1126 21:35:05.308753810 ProcessGroupNCCL.cpp:1914] [PG ID 0 PG GUID 0(default_pg) Rank 1] Received a dump signal due to a collective timeout from  rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: 1, last completed NCCL work: 1.This is most likely caused by incorrect usages of collectives`,
+		NCCLTimeout, "a collective operation of NCCL did not end in time: rank 1 did not come to it", 0, ""},
+	"a syntax error": {"  File \"/w/train.py\", line 53\n    print(f\"on {\"cpu\"}\")\n                 ^^^\nSyntaxError: f-string: expecting '}'", PythonException, "SyntaxError: f-string: expecting '}'", -1, ""},
 	"Horovod": {`[1]<stderr>:horovod.common.exceptions.HorovodInternalError: Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt to allreduce`,
 		PeerFailed, "connection to another rank was lost", 1, ""},
 	"horovodrun's own": {"Traceback (most recent call last):\n  File \"/usr/local/bin/horovodrun\", line 8, in <module>\nRuntimeError: Horovod detected that one or more processes exited with non-zero status, thus causing the job to be terminated. The first process to do so was:",

@@ -168,6 +168,8 @@ const (
 	GPUDriverTooOld mpi.Reason = "GPUDriverTooOld"
 	// GPUHardwareError: a GPU failed: uncorrectable memory error, or fallen off the bus.
 	GPUHardwareError mpi.Reason = "GPUHardwareError"
+	// CUDAFailed: a kernel of the program failed on a GPU: an assertion, or an address that is not its own.
+	CUDAFailed mpi.Reason = "CUDAFailed"
 	// NCCLFailed: NCCL could not set up or lost the connections between GPUs.
 	NCCLFailed mpi.Reason = "NCCLFailed"
 	// NCCLTimeout: a collective operation of NCCL did not end in time.

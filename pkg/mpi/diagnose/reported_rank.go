@@ -16,7 +16,7 @@ type launcherReport struct {
 	each bool
 }
 
-// launcherReports are those of Open MPI, of Intel's Hydra (MPICH's names no rank) and of horovodrun. One may go on in the lines
+// launcherReports are those of Open MPI, of Intel's Hydra (MPICH's names no rank), of horovodrun and of torchrun. One may go on in the lines
 // behind it.
 var launcherReports = []launcherReport{
 	{rx(`process rank (?P<rank>\d+) with PID \d+ on node (?P<host>\S+) exited on\s+signal (?P<signal>\d+)`), false},
@@ -24,6 +24,7 @@ var launcherReports = []launcherReport{
 	{rx(`^=\s+RANK (?P<rank>\d+) PID \d+ RUNNING AT (?P<host>\S+)\s+=\s+EXIT (?:CODE|STATUS): (?P<code>\d+)`), true},
 	{rx(`^=\s+RANK (?P<rank>\d+) PID \d+ RUNNING AT (?P<host>\S+)\s+=\s+KILLED BY SIGNAL: (?P<signal>\d+)`), true},
 	{rx(`^Process (?P<rank>\d+) exit with status code (?P<code>\d+)`), true},
+	{rx(`^\s*rank\s+: (?P<rank>\d+) \(local_rank: \d+\)\s+exitcode\s+: (?:-(?P<signal>\d+)|(?P<code>\d+)) `), true},
 }
 
 // reportLines is how many lines a report takes at most.

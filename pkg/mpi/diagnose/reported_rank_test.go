@@ -44,6 +44,31 @@ signal 9 (Killed).`
 =   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES`
 )
 
+// torchrunFailed is how torchrun of PyTorch 2.11 ends when a rank has failed.
+const torchrunFailed = `E1126 21:36:07.284000 6140 torch/distributed/elastic/multiprocessing/api.py:986] failed (exitcode: 1) local_rank: 0 (pid: 6346) of binary: /opt/venv/bin/python
+Traceback (most recent call last):
+  File "/opt/venv/bin/torchrun", line 10, in <module>
+    sys.exit(main())
+             ^^^^^^
+  File "/opt/venv/lib/python3.12/site-packages/torch/distributed/launcher/api.py", line 317, in launch_agent
+    raise ChildFailedError(
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError: 
+============================================================
+/w/train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-11-26_21:36:07
+  host      : demo-node-0-1
+  rank      : 1 (local_rank: 0)
+  exitcode  : 1 (pid: 6346)
+  error_file: <N/A>
+  traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
+============================================================`
+
 func TestReported(t *testing.T) {
 	cases := map[string]struct {
 		reason, text string
@@ -57,6 +82,9 @@ func TestReported(t *testing.T) {
 		"Intel MPI":          {"it names all ranks, the first one first", intel, end(3, 6, "", "demo-node-0-1")},
 		"MPICH":              {"it names no rank", mpich, nil},
 		"horovodrun":         {"", "Process 3 exit with status code 1.\nProcess 0 exit with status code 143.", end(3, 1, "", "")},
+		"torchrun":           {"", torchrunFailed, end(1, 1, "", "")},
+		"torchrun, signal":   {"", "  rank      : 1 (local_rank: 0)\n  exitcode  : -9 (pid: 6708)", end(1, 137, "SIGKILL", "")},
+		"torchrun, twice":    {"each node has its own, and the first one failed first", torchrunFailed + "\n  rank      : 0 (local_rank: 0)\n  exitcode  : -6 (pid: 6709)", end(1, 1, "", "")},
 		"two launches":       {"the command passed over the first", openMPI5 + "\n" + killed5, end(3, 137, "SIGKILL", "handkill0-o5-node-0-1")},
 		"cut":                {"the code is not in the output any more", "  Process name: [[40904,1],3]", nil},
 		"no code":            {"", "  Process name: [[40904,1],3]\n  Exit code:    99999999999", nil},

@@ -58,12 +58,15 @@ var systemSignatures = []outputSignature{
 
 // gpuSignatures are CUDA and the programs that use it.
 var gpuSignatures = []outputSignature{
-	{CUDAOutOfMemory, suspect, rx(`CUDA out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|OOM when allocating tensor|RESOURCE_EXHAUSTED: Out of memory|CUBLAS_STATUS_ALLOC_FAILED`), "CUDA out of memory"},
+	{CUDAOutOfMemory, suspect, rx(`CUDA out of memory|CUDA error: out of memory|CUDA_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|cupy\S*\.OutOfMemoryError|OOM when allocating tensor|RESOURCE_EXHAUSTED: Out of memory|CUBLAS_STATUS_ALLOC_FAILED`), "CUDA out of memory"},
 	{GPUHardwareError, Root, rx(`(?i)uncorrectable (?:NVLink|ECC) error (?:encountered|detected)|fallen off the bus|double bit ecc error`), "a GPU failed: $0"},
 	{GPUHardwareError, Root, rx(`NVRM: Xid \((?P<device>[^)]+)\): (?P<xid>48|62|64|74|79|94|95|119|120)\b`), "a GPU failed: Xid $xid on $device"},
 	{GPUDriverTooOld, suspect, rx(`(?i)driver version is insufficient for CUDA runtime version|NVIDIA driver on your system is too old|cudaErrorInsufficientDriver|forward compatibility was attempted on non supported HW|unsatisfied condition: cuda`), "the GPU driver of the machine is too old for the CUDA of the image"},
 	{GPUUnavailable, rumour, rx(`(?i)failed call to cuInit: .*|failed to initialize NVML`), "no GPU: $0"},
-	{GPUUnavailable, suspect, rx(`(?i)no CUDA-capable device is detected|no CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|found no NVIDIA driver|invalid device ordinal|cudaErrorNoDevice`), "no GPU: $0"},
+	{GPUUnavailable, suspect, rx(`(?i)no CUDA-capable device is detected|no CUDA GPUs are available|CUDA_ERROR_NO_DEVICE|found no NVIDIA driver|invalid device ordinal|cudaErrorNoDevice|ProcessGroupNCCL is only supported with GPUs, no GPUs found`), "no GPU: $0"},
+	{CUDAFailed, Root, rx(`(?P<file>[\w.-]+\.cuh?):(?P<number>\d+): .*, thread: \[[\d,]+\] (?P<what>Assertion .* failed)`), "a kernel on a GPU failed: $what ($file:$number)"},
+	{CUDAFailed, suspect, rx(`CUDA error: (?P<what>device-side assert triggered|an illegal (?:memory access|instruction) was encountered|misaligned address|unspecified launch failure)`), "a kernel on a GPU failed: $what"},
+	{CUDAFailed, suspect, rx(`CUDA_ERROR_(?:ILLEGAL_ADDRESS|ASSERT|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION|LAUNCH_FAILED)|cudaError(?:IllegalAddress|Assert|MisalignedAddress|IllegalInstruction|LaunchFailure)\b`), "a kernel on a GPU failed: $0"},
 }
 
 // fabricSignatures are NCCL, RDMA and what builds on them.
@@ -72,7 +75,7 @@ var fabricSignatures = []outputSignature{
 	{NCCLTimeout, Failure, rx(`\[Rank (?P<rank>\d+)\].*(?:Watchdog caught collective operation timeout|collective operation timeout)[^.]*`), "a collective operation of NCCL did not end in time"},
 	{NCCLTimeout, Failure, rx(`(?i)watchdog caught collective operation timeout|NCCL.*timed out|ncclCommWatchdog|heartbeat monitor timed out`), "a collective operation of NCCL did not end in time"},
 	{PeerFailed, Symptom, rx(`ncclRemoteError|remote process exited or there was a network error|NCCL.*(?:aborted|connection closed by (?:remote )?peer)`), "NCCL lost a rank"},
-	{NCCLFailed, Failure, rx(`unhandled (?:system|cuda|internal) error[^,]*|ncclSystemError|ncclInternalError|ncclUnhandledCudaError|ncclInvalidUsage`), "NCCL: $0"},
+	{NCCLFailed, Failure, rx(`unhandled (?:system|cuda|internal) error[^,]*|invalid (?:usage|argument) \(run with NCCL_DEBUG[^,]*|ncclSystemError|ncclInternalError|ncclUnhandledCudaError|ncclInvalidUsage`), "NCCL: $0"},
 	{NCCLFailed, Symptom, rx(`NCCL WARN (?P<what>.*)`), "NCCL: $what"},
 	{PeerFailed, Symptom, rx(`(?i)Horovod has been shut down|HorovodInternalError|connection (?:closed|reset) by (?:remote )?peer|broken pipe|socket closed by peer`), "the connection to another rank was lost"},
 	{MPIPortsBlocked, Failure, rx(`(?i)the client socket has timed out after \S+ while trying to connect to \(?(?P<to>[^)]*?)\)?\.?$`), blocked + "connection to $to timed out"},
@@ -105,6 +108,7 @@ var mpiSignatures = []outputSignature{
 var pythonSignatures = []outputSignature{
 	{PythonModuleMissing, Root, rx(`^ModuleNotFoundError: No module named '(?P<module>[^']+)'`), "the Python module $module is missing"},
 	{PythonModuleMissing, Root, rx(`^\S*python\S*: No module named (?P<module>[\w.]+)$`), "the Python module $module is missing"},
+	{PythonException, Failure, rx(`^(?:SyntaxError|IndentationError|TabError): `), ""},
 	{CommandNotFound, Root, rx(`^\S*python\S*: can't open file '?(?P<file>[^':]+)'?: \[Errno 2\]`), "the script `$file` is not there"},
 	{PeerFailed, Report, rx(`ChildFailedError|CalledProcessError|^KeyboardInterrupt|Horovod detected that one or more processes exited`), "another process of the job failed"},
 }

@@ -72,6 +72,7 @@ CLASSES = {
     "NotEnoughSlots": "application",
     "MPIFailed": "application",
     "CUDAOutOfMemory": "application",
+    "CUDAFailed": "application",
     "NCCLFailed": "application",
     "NCCLTimeout": "application",
     "OutOfMemory": "application",

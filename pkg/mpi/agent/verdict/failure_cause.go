@@ -54,7 +54,7 @@ func (e Evidence) failureCause() Cause {
 		independentRankCause(said, rank), e.silentNodeCause(), e.lonelyDaemonCause(rank), e.outOfMemoryCause(first, onAnyHost), failedRankCause(said, rank), e.symptomCause(said),
 	} {
 		if c != nil {
-			c.output = output
+			c.output = cmp.Or(said, output)
 			return *c
 		}
 	}
@@ -75,13 +75,17 @@ func (e Evidence) failedAfterKill(rank mpi.RankEnd) bool {
 }
 
 // findingWithRank returns what the output says, and the rank that it is about: the one that printed it where that names a root, else
-// the first that failed. What a later rank printed is then only a symptom.
+// the first that failed, in its own words where it says as much: ranks that all fail print in one order and end in another. What a later rank
+// printed is then only a symptom.
 func (e Evidence) findingWithRank(output *diagnose.OutputFinding, first *mpi.RankEnd) (*diagnose.OutputFinding, *mpi.RankEnd) {
 	if output == nil || output.Rank == nil || first == nil || first.Rank == nil || *output.Rank == *first.Rank {
 		return output, first
 	}
 	if output.Weight == diagnose.Root {
 		return output, cmp.Or(endOfRank(e.podReports(), *output.Rank), first)
+	}
+	if own := diagnose.FindInOutputOfRank(diagnose.LinesTaggedWith(e.Lines, *first.Rank), *first); own != nil && own.Weight >= output.Weight {
+		return own, first
 	}
 	symptom := *output
 	symptom.Weight = min(output.Weight, diagnose.Symptom)

@@ -32,6 +32,21 @@ type Hang struct {
 	Pods map[string]mpi.Progress
 }
 
+// lastWords is how long ranks may go on to print after another one has failed, before they only wait: PyTorch's watchdog tells of a collective that
+// does not end after ten minutes, by default.
+const lastWords = 11 * time.Minute
+
+// failedBeforeHang reports whether a rank had failed before the job fell silent, and so that the others waited for it: not all launchers end the
+// others, as the shell that started torchrun on each node, and ranks in NCCL may wait for one that is gone. One that failed long
+// before was not waited for: torchrun may have started another in its place.
+func (e Evidence) failedBeforeHang(rank *mpi.RankEnd) bool {
+	if rank == nil {
+		return false
+	}
+	ago := time.Duration(rank.Ago*float64(time.Second)) - e.Now.Sub(e.Ended)
+	return ago >= e.Hang.After && ago <= e.Hang.After+lastWords
+}
+
 // maxStuck is the number of ranks that a message describes.
 const maxStuck = 8
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -8,11 +9,13 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// Judge decides how a job ended, and with which code its agent ends. A hang is the cause of the end that we made of it, a connection that
-// nobody answered of one that has no better cause, and nothing that did not succeed ends with 0.
+// Judge decides how a job ended, and with which code its agent ends. A hang is the cause of the end that we made of it, unless a rank had failed for
+// which the others then waited, a connection that nobody answered of one that has no better cause, and nothing that did not succeed ends with 0.
 func Judge(e Evidence) (mpi.Verdict, int) {
 	verdict := judgeCommand(e)
 	switch {
+	case e.Hang != nil && e.Stopped == 0 && e.failedBeforeHang(verdict.Rank):
+		return verdict, process.CodeAgentFailed
 	case e.Hang != nil && e.Stopped == 0:
 		return judgeObstacle(verdict, mpi.ReasonHang, "", e.Hang.String()), process.CodeAgentFailed
 	case e.Blocked != nil && verdict.Stopped == "" && (verdict.Reason == mpi.ReasonCommandFailed || verdict.Reason == diagnose.LaunchDaemonLost):
@@ -81,9 +84,15 @@ func (e Evidence) lastLines(c Cause) []string {
 	if c.Rank != nil {
 		lines = diagnose.LinesOfRankOrAll(lines, c.Rank.Rank)
 	}
-	quoted := diagnose.QuoteLines(lines, diagnose.LinesBytes)
-	if c.output != nil && !strings.Contains(strings.Join(quoted, "\n"), c.output.Line) {
+	quoted := diagnose.QuoteLines(diagnose.WithoutNoise(lines), diagnose.LinesBytes)
+	if c.output != nil && !slices.ContainsFunc(quoted, func(line string) bool { return isSameLine(line, c.output.Line) }) {
 		quoted = append([]string{c.output.Line}, quoted...)
 	}
 	return quoted
+}
+
+// isSameLine reports whether a quoted line is one that was found, of which each may be cut at its end, and the quoted one may have the tag of a rank.
+func isSameLine(quoted, found string) bool {
+	_, quoted = diagnose.CutRankTag(quoted)
+	return strings.HasPrefix(found, strings.TrimSuffix(quoted, "…"))
 }

@@ -519,6 +519,58 @@ func TestJudgeTellsHowLongALostNodeWasSilent(t *testing.T) {
 	}
 }
 
+// Where the launcher does not end the others, as a shell with a torchrun on each node, they wait in NCCL for a rank that has failed: that is why.
+func TestAHangBehindAFailedRank(t *testing.T) {
+	hang := &Hang{After: 40 * time.Second}
+	lines := []string{"[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 158.36 GiB."}
+	killed := died(1, 137, "SIGKILL", 62)
+	killed.WithoutMPI = true
+	for name, c := range map[string]struct {
+		rank mpi.RankEnd
+		want mpi.Reason
+		says string
+	}{
+		"failed":             {died(1, 1, "", 62), diagnose.CUDAOutOfMemory, "Worker 1 failed: CUDA out of memory (rank 1 exited with code 1); then none of the 0 processes of the job wrote anything for 40s"},
+		"killed":             {killed, diagnose.RankKilled, "Worker 1 failed: rank 1 was killed by SIGKILL; then none of"},
+		"ended by us":        {died(1, 143, "SIGTERM", 1), diagnose.Hang, "none of"},
+		"ended by us, a 1":   {died(1, 1, "", 1), diagnose.Hang, "none of"},
+		"failed an hour ago": {died(1, 1, "", 3600), diagnose.Hang, "none of"},
+	} {
+		evidence := Evidence{
+			Status: agenttest.StatusOfCode(143), Hang: hang, Now: judgedAt, Ended: judgedAt.Add(-time.Second),
+			Reports: []mpi.NodeReport{on("demo-node-0-1.demo", c.rank)},
+		}
+		if c.want == diagnose.CUDAOutOfMemory {
+			evidence.Lines = lines
+		}
+		got, code := Judge(evidence)
+		if got.Reason != c.want || code != 125 || !strings.HasPrefix(got.Message, c.says) || (got.Rank != nil) != (c.want != diagnose.Hang) {
+			t.Errorf("%s: %d, %+v", name, code, got)
+		}
+	}
+}
+
+// All ranks fail alike and at once: one prints first, another ends first.
+func TestRanksThatAllFailAlike(t *testing.T) {
+	var lines []string
+	for _, rank := range []string{"[rank1]: ", "[rank0]: "} {
+		lines = append(lines, rank+"torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:93, invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version 2.28.9",
+			rank+"Last error:", rank+"Duplicate GPU detected : "+strings.Trim(rank, "[]: ")+" and another both on CUDA device 60")
+	}
+	got := judgeCommand(Evidence{Status: agenttest.StatusOfCode(1), Lines: lines, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 0.3)), on("demo-node-0-1.demo", died(1, 1, "", 0.1))}})
+	if got.Reason != diagnose.NCCLFailed || !strings.HasPrefix(got.Message, "Worker 0 failed: NCCL: invalid usage (run with NCCL_DEBUG=WARN for details): Duplicate GPU detected : rank0 and") || len(got.Lines) != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestALongLineIsQuotedOnce(t *testing.T) {
+	line := "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 158.36 GiB. " + strings.Repeat("Process 2143 has 1008.00 MiB memory in use. ", 10)
+	got := judgeCommand(Evidence{Status: agenttest.StatusOfCode(1), Lines: []string{"[rank1]: " + line}, Reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(1, 1, "", 1))}})
+	if len(got.Lines) != 1 {
+		t.Errorf("%q", got.Lines)
+	}
+}
+
 // Of a job that we ended, how it ended says nothing; of one that failed by itself, a connection without an answer explains what nothing
 // else does.
 func TestAnObstacleIsTheCause(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 func (e Evidence) verdictMessage(c Cause) string {
 	ended := fmt.Sprintf("the command %s %s", quoteCommand(e.Argv), e.Status)
 	switch {
+	case e.Hang != nil && e.Stopped == 0 && e.failedBeforeHang(c.Rank):
+		return c.headline() + "then " + e.Hang.String()
 	case c.Reason == "":
 		return joinParts(e.ignoredFailures(), e.idleNodes())
 	case c.Reason == diagnose.LaunchAbandoned:

@@ -225,7 +225,13 @@ func oneLineReason(err error) string { return strings.Join(strings.Fields(err.Er
 // bookkeeping are fields of the API server that say nothing about an object.
 var bookkeeping = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"}
 
-// withoutBookkeeping is the content of an object without bookkeeping and status.
+// engineMarks are the labels and annotations by which GitOps engines know again what they applied. No tree has them, and each sync writes them.
+var engineMarks = map[string][]string{
+	"labels":      {"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"},
+	"annotations": {"argocd.argoproj.io/tracking-id"},
+}
+
+// withoutBookkeeping is the content of an object without bookkeeping, the marks of engines and status.
 func withoutBookkeeping(u *unstructured.Unstructured) map[string]any {
 	content := u.DeepCopy().Object
 	delete(content, "status")
@@ -233,8 +239,25 @@ func withoutBookkeeping(u *unstructured.Unstructured) map[string]any {
 		for _, field := range bookkeeping {
 			delete(metadata, field)
 		}
+		for field, keys := range engineMarks {
+			withoutKeys(metadata, field, keys)
+		}
 	}
 	return content
+}
+
+// withoutKeys deletes keys of a map in a map, and the map itself where nothing else is in it.
+func withoutKeys(metadata map[string]any, field string, keys []string) {
+	values, ok := metadata[field].(map[string]any)
+	if !ok {
+		return
+	}
+	for _, key := range keys {
+		delete(values, key)
+	}
+	if len(values) == 0 {
+		delete(metadata, field)
+	}
 }
 
 // withCompiledOrigins returns an object of the cluster with the origins of what was compiled.

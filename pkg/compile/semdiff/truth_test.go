@@ -14,6 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
+	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/rule"
 )
 
@@ -326,7 +327,8 @@ func askJobs(was, is *tree, effects []rule.Effect, told map[string]int) (wrong [
 		told["jobs stopped"]++
 		said[e.Subject.Namespace] = true
 		gone := was.namespaces[e.Subject.Namespace] != nil && is.namespaces[e.Subject.Namespace] == nil && was.deletes("Namespace "+e.Subject.Namespace, is)
-		if !gone && !was.takesAlong(e.Changes[0].Object().ID.String(), is) && e.Consequence != rule.DeletesData {
+		moves := e.Changes[0].Path.Is(match.Folder) && was.deletes("Namespace "+e.Subject.Namespace, is) // the stage that had it may be first
+		if !gone && !moves && !was.takesAlong(e.Changes[0].Object().ID.String(), is) && e.Consequence != rule.DeletesData {
 			wrong = append(wrong, fmt.Sprintf("jobs are said to stop in %s, which nobody deletes: %s", e.Subject.Namespace, e.Title))
 		}
 	}

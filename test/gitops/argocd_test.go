@@ -149,6 +149,25 @@ var _ = Describe("Argo CD", Ordered, ContinueOnFailure, func() {
 		Expect(found(ctx, "kueue.x-k8s.io/v1beta2", "ClusterQueue", "", "geology")).To(BeFalse())
 		Expect(found(ctx, "v1", "PersistentVolumeClaim", "climate", "observations")).To(BeTrue(), "volumes are kept")
 	})
+
+	dayOfChanges(func() *engine {
+		return &engine{
+			name: "Argo CD", repository: g.repository,
+			deliver: func(ctx context.Context) string {
+				revision := g.push()
+				refresh(ctx)
+				return revision
+			},
+			applies: applies,
+			refuses: func(ctx context.Context, stage, revision, words string) {
+				refuses(ctx, stage, revision, words)
+				if phase, _, _ := unstructured.NestedString(applicationStatus(ctx, stage), "operationState", "phase"); phase == "Running" {
+					terminate(ctx, stage)
+				}
+			},
+			pause: pause,
+		}
+	})
 })
 
 const argoVersion = "argoproj.io/v1alpha1"
@@ -186,6 +205,44 @@ func syncs(ctx context.Context, name, revision string) {
 		}
 		return ""
 	}).WithContext(ctx).Should(BeEmpty())
+}
+
+// applies waits until an Application has applied a revision. One that has objects which are kept on the cluster and in no commit is never Synced.
+func applies(ctx context.Context, name, revision string) {
+	GinkgoHelper()
+	told := time.Now()
+	Eventually(func() string {
+		status := applicationStatus(ctx, name)
+		sync, _, _ := unstructured.NestedString(status, "sync", "status")
+		compared, _, _ := unstructured.NestedString(status, "sync", "revision")
+		applied, _, _ := unstructured.NestedString(status, "operationState", "syncResult", "revision")
+		phase, _, _ := unstructured.NestedString(status, "operationState", "phase")
+		if compared != revision && time.Since(told) > 5*time.Second {
+			told = time.Now()
+			refresh(ctx)
+		}
+		if compared == revision && (sync == "Synced" || applied == revision && phase == "Succeeded") {
+			return ""
+		}
+		return fmt.Sprintf("%s: %s at %s, applied %s, %s: %s", name, sync, compared, applied, phase, said(status))
+	}).WithContext(ctx).Should(BeEmpty())
+}
+
+// pause lets Argo CD leave an Application alone until the function that it returns is called.
+func pause(ctx context.Context, name string) func() {
+	GinkgoHelper()
+	annotate := func(value string) {
+		GinkgoHelper()
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": argoVersion, "kind": "Application"}}
+		o.SetNamespace("argocd")
+		o.SetName(name)
+		Expect(admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"argocd.argoproj.io/skip-reconcile":`+value+`}}}`)))).To(Succeed())
+	}
+	annotate(`"true"`)
+	return func() {
+		annotate("null")
+		refresh(ctx)
+	}
 }
 
 // refuses waits until an Application says that it could not compare or sync a revision, and returns the words.

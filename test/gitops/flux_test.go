@@ -132,6 +132,25 @@ var _ = Describe("Flux", Ordered, ContinueOnFailure, func() {
 		Expect(found(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", "lockstep-applier-climate")).To(BeFalse())
 		Expect(found(ctx, "v1", "ServiceAccount", "flux-system", "lockstep-tenant-climate")).To(BeFalse())
 	})
+
+	dayOfChanges(func() *engine {
+		return &engine{
+			name: "Flux", repository: r.repository,
+			deliver: func(ctx context.Context) string { revision, _ := r.commit(ctx); return revision },
+			applies: becomesReady,
+			refuses: func(ctx context.Context, stage, revision, words string) { fails(ctx, stage, revision, words) },
+			// It looks every ten minutes, and when it is asked.
+			pause: func(ctx context.Context, stage string) func() { return func() { reconcile(ctx, stage) } },
+			forget: func(ctx context.Context, stage string) {
+				k, _ := kustomization(ctx, stage)
+				revision := k.Status.LastAttemptedRevision
+				Expect(admin.Delete(ctx, k)).To(Succeed())
+				Eventually(found).WithContext(ctx).WithArguments("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", stage).Should(BeFalse())
+				reconcile(ctx, "lockstep")
+				becomesReady(ctx, stage, revision)
+			},
+		}
+	})
 })
 
 // becomesReady waits until a stage has applied a revision and is ready.

@@ -32,7 +32,7 @@ func newGitServer(r *repository) *gitServer {
 func (g *gitServer) push() string {
 	GinkgoHelper()
 	run("git", "-C", g.root, "add", "--all")
-	run("git", "-C", g.root, "-c", "user.name=Platform", "-c", "user.email=platform@example.com", "commit", "--quiet", "--message=Change")
+	run("git", "-C", g.root, "-c", "user.name=Platform", "-c", "user.email=platform@example.com", "commit", "--quiet", "--allow-empty", "--message=Change")
 	run("git", "-C", g.root, "push", "--quiet", "origin", "main")
 	return strings.TrimSpace(run("git", "-C", g.root, "rev-parse", "HEAD"))
 }

@@ -44,7 +44,8 @@ func report(ctx context.Context, kind schema.GroupVersionKind, status func(*unst
 	for i := range list.Items {
 		o := &list.Items[i]
 		_, done, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-		if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); done || phase == "Bound" {
+		seen, counted, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+		if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); done && (!counted || seen == o.GetGeneration()) || phase == "Bound" {
 			continue
 		}
 		before := o.DeepCopy()

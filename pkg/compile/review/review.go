@@ -22,6 +22,8 @@ type Options struct {
 	Whole bool
 	// Before and After are the tops of the repositories, where files are that decide about reviews; nil is the folder of the specs.
 	Before, After fs.FS
+	// KeepAll keeps every effect, for callers that look at each object.
+	KeepAll bool
 }
 
 // Result is what Of returns.
@@ -38,7 +40,7 @@ func (r *Result) Compared() bool { return r.compared }
 // Compare returns what it means to go from one state of a repository to another. Where one of them does not compile, the report has
 // findings only. It returns no error but those of the options' own functions.
 func Compare(before, after fs.FS, options Options) (Result, error) {
-	in := semdiff.Input{Unproven: !options.Whole, Today: options.Compile.Today}
+	in := semdiff.Input{Unproven: !options.Whole, Today: options.Compile.Today, KeepAll: options.KeepAll}
 	states, err := compile.CompareStates(before, after, options.Compile, func(p compile.ComparedUnit) error {
 		in.Units = append(in.Units, semdiff.NewUnit(p.Cluster, p.Name, p.Before, p.After, p.Removed))
 		return nil

@@ -1,23 +1,13 @@
 package lower_test
 
 import (
-	"maps"
-	"math/rand/v2"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/test/attacker"
 )
 
 // How many TrainJobs the attacker writes. Of runtimes that others installed all fields are attacked twice, and parts not as often: most rules
@@ -31,247 +21,36 @@ const (
 // harm, alone and with others. The oracle knows nothing of policies: it builds the pods and asks what they reach. What it calls dangerous
 // must be refused.
 func TestAttackerFindsNoWay(t *testing.T) {
-	c := planOf(t, queueingSpecs)
-	attackWith(t, newOracle(t, c, "gpu"), newServer(t, lower.PlatformObjects(c)), namespaceOf(t, c, "vision"), tries)
+	c := attacker.PlanOf(t, attacker.Specs)
+	attackWith(t, attacker.NewOracle(t, c, "gpu"), attacker.NewServer(t, lower.PlatformObjects(c)), attacker.NamespaceOf(t, c, "vision"), tries)
 }
 
 // TestAttackerFindsNoWayByExternalRuntimes does so with a runtime of which nothing is compiled but its name.
 func TestAttackerFindsNoWayByExternalRuntimes(t *testing.T) {
-	c := planOf(t, externalSpecs)
-	attackWith(t, newExternalOracle(t, c), newServer(t, lower.PlatformObjects(c)), namespaceOf(t, c, "vision"), externalTries)
+	c := attacker.PlanOf(t, attacker.ExternalSpecs)
+	attackWith(t, attacker.NewExternalOracle(t, c), attacker.NewServer(t, lower.PlatformObjects(c)), attacker.NamespaceOf(t, c, "vision"), externalTries)
 }
 
-func attackWith(t *testing.T, o *oracle, s *server, vision *corev1.Namespace, tries int) {
+func attackWith(t *testing.T, o *attacker.Oracle, s *attacker.Server, vision *corev1.Namespace, tries int) {
 	t.Helper()
-	fields := fieldsOf(reflect.TypeFor[trainer.TrainJobSpec](), nil)
-	near := partsOf(fields)
+	writer := attacker.NewWriter()
 	dangerous, admitted := map[string]int{}, 0
 	for try := range tries {
-		random := rand.New(rand.NewPCG(uint64(try), 3)) //nolint:gosec // the same TrainJobs in each run
-		field := one(random, one(random, near...)...)
-		if try < 2*len(fields) {
-			field = fields[try/2]
-		}
-		written := attack(random, field, near)
-		// Another runtime is refused for another reason.
-		written.Spec.RuntimeRef = trainer.RuntimeRef{Name: o.runtime.Name}
-		dangers := o.dangers(written)
+		written, field := writer.TrainJob(try, o.Runtime())
+		dangers := o.Dangers(written)
 		for _, danger := range dangers {
 			kind, _, _ := strings.Cut(danger, ":")
 			dangerous[kind]++
 		}
-		if s.ask(t, "lockstep-trainjob", createJob(vision, untyped(t, written))) != "" {
+		if s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(vision, attacker.Untyped(t, written))) != "" {
 			continue
 		}
 		if admitted++; len(dangers) > 0 {
-			t.Errorf("%s, try %d: admitted, but %s", strings.Join(field, "."), try, strings.Join(dangers, "; "))
+			t.Errorf("%s, try %d: admitted, but %s", field, try, strings.Join(dangers, "; "))
 		}
 	}
-	t.Logf("%d fields, %d parts, %d admitted; dangers: %v", len(fields), len(near), admitted, dangerous)
-	if tries < 2*len(fields) || admitted < tries/10 || len(dangerous) < 18 {
-		t.Errorf("%d fields, %d admitted, %d kinds of dangers: the attacker says little", len(fields), admitted, len(dangerous))
-	}
-}
-
-// attack is a TrainJob of which one field is written, and often more.
-func attack(random *rand.Rand, field []string, near [][][]string) *trainer.TrainJob {
-	written := &trainer.TrainJob{}
-	written.APIVersion, written.Kind = trainer.GroupVersion.String(), trainer.TrainJobKind
-	written.Name, written.Namespace = "demo", "vision"
-	written.Labels = map[string]string{"kueue.x-k8s.io/queue-name": "lockstep"}
-	write(random, reflect.ValueOf(&written.Spec), field, "")
-	for range random.IntN(3) {
-		write(random, reflect.ValueOf(&written.Spec), one(random, one(random, near...)...), "")
-	}
-	return written
-}
-
-func untyped(t *testing.T, written *trainer.TrainJob) *unstructured.Unstructured {
-	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(written)
-	if err != nil {
-		t.Fatal(err)
-	}
-	delete(content, "status")
-	dropNull(content)
-	return &unstructured.Unstructured{Object: content}
-}
-
-// dropNull takes away what the API server would not let through to a policy.
-func dropNull(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		maps.DeleteFunc(v, func(_ string, item any) bool { return item == nil })
-		for _, item := range v {
-			dropNull(item)
-		}
-	case []any:
-		for _, item := range v {
-			dropNull(item)
-		}
-	}
-}
-
-// scalars are types that have fields and are values all the same.
-var scalars = []reflect.Type{
-	reflect.TypeFor[resource.Quantity](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[intstr.IntOrString](), reflect.TypeFor[metav1.FieldsV1](),
-}
-
-// fieldsOf are the ways through a type to all fields that are values, those below lists and pointers included.
-func fieldsOf(t reflect.Type, path []string) [][]string {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || slices.Contains(scalars, t) {
-		return [][]string{slices.Clone(path)}
-	}
-	var all [][]string
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
-			all = append(all, fieldsOf(f.Type, append(path, f.Name))...)
-		}
-	}
-	return all
-}
-
-// partsOf puts fields together that are about one matter, such as the node selector or the variables of a container, so that a matter with
-// a hundred fields is attacked as often as one with a single field. What is refused as a whole is left out.
-func partsOf(fields [][]string) [][][]string {
-	parts := map[string][][]string{}
-	for _, f := range fields {
-		source := slices.Index(f, "VolumeSource") + 1
-		if slices.Contains(f, "Initializer") || slices.Contains(f, "InitContainers") || source > 0 && !slices.Contains([]string{"Secret", "Projected", "EmptyDir"}, f[source]) {
-			continue
-		}
-		part := strings.Join(f[:min(len(f), depthOf(f))], ".")
-		parts[part] = append(parts[part], f)
-	}
-	var sorted [][][]string
-	for _, part := range slices.Sorted(maps.Keys(parts)) {
-		sorted = append(sorted, parts[part])
-	}
-	return sorted
-}
-
-// depthOf is how many names of a way say which matter it is about.
-func depthOf(f []string) int {
-	const deep = 11 // RuntimePatches … Template.Spec.Containers.Env
-	for i, name := range f {
-		if name == "SecurityContext" || name == "Metadata" && f[i+1] != "Labels" && f[i+1] != "Annotations" {
-			return i + 1
-		}
-	}
-	return deep
-}
-
-// identities are the names by which items of lists meet those of the runtime.
-var identities = map[string][]string{
-	"RuntimePatches": {"me.example.com/me"}, "ReplicatedJobs": {"node", "launcher"}, "Containers": {"node"}, "InitContainers": {"gate"},
-	"Volumes": {"data", "data", "lockstep-agent"}, "VolumeMounts": {"data", "data", "mpi-ssh-auth"}, "Env": {"A", "A", "NVIDIA_VISIBLE_DEVICES"},
-}
-
-// write goes to a field, makes what is missing on the way, and gives it a value.
-func write(random *rand.Rand, v reflect.Value, path []string, name string) {
-	switch {
-	case v.Kind() == reflect.Pointer:
-		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
-		}
-		write(random, v.Elem(), path, name)
-	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
-		if v.Len() == 0 {
-			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-			identify(random, v.Index(0), name)
-		}
-		write(random, v.Index(0), path, name)
-	case len(path) > 0:
-		write(random, v.FieldByName(path[0]), path[1:], path[0])
-	default:
-		give(random, v, name)
-	}
-}
-
-func identify(random *rand.Rand, item reflect.Value, list string) {
-	for _, key := range []string{"Name", "Manager"} {
-		if f := item.FieldByName(key); f.IsValid() && identities[list] != nil {
-			f.SetString(one(random, identities[list]...))
-		}
-	}
-	if f := item.FieldByName("MountPath"); f.IsValid() {
-		f.SetString(one(random, "/data", one(random, paths...)))
-	}
-}
-
-var (
-	words = []string{
-		"", "x", "node", "launcher", "language", "other-mpi-ssh-auth", "other-mpi-ssh-auth", "lockstep-agent", "mpi-ssh-auth", "mpi-rdma", "pool", "gpu", "cpu",
-		"NVIDIA_VISIBLE_DEVICES", "all", "Exists", "NoSchedule", "nvidia.com/gpu", "Unconfined", "Bidirectional", "kubernetes.io/hostname", "$patch", "999999999999",
-	}
-	paths = []string{"/data", "/etc", "/", "/opt/lockstep/bin", "/var/run/secrets", "/run", "/run/secrets/lockstep.dev/mpi-ssh", "/etc/mpi/hostfile", "/etc/./hosts", "etc", "//etc/mpi", "/a/../opt", "/etc/ssl"}
-	keys  = []string{
-		"team", "rack", "pool", "pool", "kubernetes.io/hostname", "$patch", "$retainKeys", "alpha.jobset.sigs.k8s.io/exclusive-topology", "jobset.sigs.k8s.io/jobset-name",
-		"k8s.v1.cni.cncf.io/networks", "v1.multus-cni.io/default-network", "cni.projectcalico.org/ipAddrs", "io.kubernetes.cri-o.Devices", "scheduling.volcano.sh/queue-name",
-		"lockstep.dev/trainjob", "kueue.x-k8s.io/queue-name", "sidecar.istio.io/inject", "azure.workload.identity/use", "prometheus.io/scrape", "app.kubernetes.io/name",
-	}
-	values  = []string{"replace", "delete", "merge", "true", "gpu", "cpu", "demo", "other", ""}
-	numbers = []int64{0, 1, -1, 8, 121, 3600, 1 << 31, 1000}
-	amount  = []string{"0", "1", "8", "9", "1Ti", "2Ti", "-1", "1e18", "500m"}
-)
-
-// give sets a value of a kind that attacks.
-func give(random *rand.Rand, v reflect.Value, name string) {
-	text := func() string {
-		if strings.Contains(name, "Path") {
-			return one(random, paths...)
-		}
-		return one(random, words...)
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(text())
-	case reflect.Bool:
-		v.SetBool(random.IntN(4) > 0)
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		if number := one(random, numbers...); !v.OverflowInt(number) {
-			v.SetInt(number)
-		}
-	case reflect.Uint8:
-		v.SetUint(1)
-	case reflect.Slice:
-		item := reflect.New(v.Type().Elem()).Elem()
-		give(random, item, name)
-		v.Set(reflect.Append(reflect.Zero(v.Type()), item))
-	case reflect.Map:
-		giveMap(random, v)
-	case reflect.Struct:
-		giveScalar(random, v)
-	}
-}
-
-func giveMap(random *rand.Rand, v reflect.Value) {
-	v.Set(reflect.MakeMap(v.Type()))
-	for range 1 + random.IntN(2) {
-		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		if value.Kind() == reflect.Struct {
-			key.SetString(one(random, "cpu", "memory", "nvidia.com/gpu", "storage"))
-			giveScalar(random, value)
-		} else {
-			key.SetString(one(random, keys...))
-			value.SetString(one(random, values...))
-		}
-		v.SetMapIndex(key, value)
-	}
-}
-
-func giveScalar(random *rand.Rand, v reflect.Value) {
-	switch v.Interface().(type) {
-	case resource.Quantity:
-		v.Set(reflect.ValueOf(resource.MustParse(one(random, amount...))))
-	case metav1.Time:
-		v.Set(reflect.ValueOf(metav1.NewTime(time.Unix(1_000_000, 0))))
-	case intstr.IntOrString:
-		v.Set(reflect.ValueOf(intstr.FromInt32(1)))
-	case metav1.FieldsV1:
-		v.Set(reflect.ValueOf(*metav1.NewFieldsV1("{}")))
+	t.Logf("%d fields, %d admitted; dangers: %v", writer.Fields(), admitted, dangerous)
+	if tries < 2*writer.Fields() || admitted < tries/10 || len(dangerous) < 18 {
+		t.Errorf("%d fields, %d admitted, %d kinds of dangers: the attacker says little", writer.Fields(), admitted, len(dangerous))
 	}
 }

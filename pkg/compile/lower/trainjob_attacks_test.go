@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/test/attacker"
 )
 
 // withPatch is a TrainJob of the runtime gpu with one patch of the template of the JobSet.
@@ -116,12 +117,12 @@ func attacks() map[string]anAttack {
 }
 
 func TestTrainJobsCannotHurtOthers(t *testing.T) {
-	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
-	vision := namespaceOf(t, c, "vision")
+	c := attacker.PlanOf(t, attacker.Specs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	vision := attacker.NamespaceOf(t, c, "vision")
 	for name, tc := range attacks() {
 		t.Run(name, func(t *testing.T) {
-			if got := s.ask(t, "lockstep-trainjob", createJob(vision, job(t, tc.job))); !strings.Contains(got, tc.want) {
+			if got := s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(vision, job(t, tc.job))); !strings.Contains(got, tc.want) {
 				t.Errorf("%s: the answer is %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -130,8 +131,8 @@ func TestTrainJobsCannotHurtOthers(t *testing.T) {
 
 // TestTrainJobsThatWereAdmittedStay: what the policy refuses today may run since yesterday, and can be suspended.
 func TestTrainJobsThatWereAdmittedStay(t *testing.T) {
-	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
+	c := attacker.PlanOf(t, attacker.Specs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
 	for name, text := range map[string]string{
 		"Patch":       withPod("{metadata: {finalizers: [a]}, spec: {terminationGracePeriodSeconds: 900}}"),
 		"Variable":    "spec: {runtimeRef: {name: gpu}, trainer: {env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}}",
@@ -141,13 +142,13 @@ func TestTrainJobsThatWereAdmittedStay(t *testing.T) {
 		before := job(t, text)
 		now := before.DeepCopy()
 		now.Object["spec"].(map[string]any)["suspend"] = true
-		r := createJob(namespaceOf(t, c, "vision"), now)
-		r.operation, r.before = admission.Update, before
-		if got := s.ask(t, "lockstep-trainjob", r); got != "" {
+		r := attacker.CreateTrainJob(attacker.NamespaceOf(t, c, "vision"), now)
+		r.Operation, r.Before = admission.Update, before
+		if got := s.Ask(t, "lockstep-trainjob", r); got != "" {
 			t.Errorf("%s: %s", name, got)
 		}
-		r.operation, r.before = admission.Create, nil
-		if s.ask(t, "lockstep-trainjob", r) == "" {
+		r.Operation, r.Before = admission.Create, nil
+		if s.Ask(t, "lockstep-trainjob", r) == "" {
 			t.Errorf("%s: a new one is admitted", name)
 		}
 	}
@@ -156,15 +157,15 @@ func TestTrainJobsThatWereAdmittedStay(t *testing.T) {
 // TestNodesTakeNoMoreThanTheirQueueCounts: Kueue counts resourcesPerNode for the launcher only (test/integration/kueue), and where the
 // launcher is a node, requests and no limits.
 func TestNodesTakeNoMoreThanTheirQueueCounts(t *testing.T) {
-	specs := strings.Replace(queueingSpecs, "  slotsPerNode: 1\n", "  slotsPerNode: 1\n  resourcesPerNode: {memory: 8Gi}\n", 1)
-	c := planOf(t, specs)
-	s := newServer(t, lower.PlatformObjects(c))
-	first := planOf(t, strings.Replace(specs, "resourcesPerNode: {memory: 8Gi}", "resourcesPerNode: {memory: 8Gi}\n  launcher: {runsRanks: true}", 1))
+	specs := strings.Replace(attacker.Specs, "  slotsPerNode: 1\n", "  slotsPerNode: 1\n  resourcesPerNode: {memory: 8Gi}\n", 1)
+	c := attacker.PlanOf(t, specs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	first := attacker.PlanOf(t, strings.Replace(specs, "resourcesPerNode: {memory: 8Gi}", "resourcesPerNode: {memory: 8Gi}\n  launcher: {runsRanks: true}", 1))
 	const refusal = "spec.trainer.resourcesPerNode asks for 12Gi memory, a node of the runtime has 8Gi; queue `lockstep` counts a node as runtime `cpu` has it, and more would be taken from others: ask for at most that, or name a runtime with larger nodes"
-	queued, free := namespaceOf(t, c, "vision"), namespaceOf(t, c, "language")
+	queued, free := attacker.NamespaceOf(t, c, "vision"), attacker.NamespaceOf(t, c, "language")
 	for name, tc := range map[string]struct {
 		reason       string
-		server       *server
+		server       *attacker.Server
 		in           *corev1.Namespace
 		amount, want string
 	}{
@@ -172,14 +173,14 @@ func TestNodesTakeNoMoreThanTheirQueueCounts(t *testing.T) {
 		"Request":    {"a request alone", s, queued, "requests: {memory: 12Gi}", refusal},
 		"AsMuch":     {"what the queue counts", s, queued, "limits: {memory: 8192Mi}", ""},
 		"NoQueue":    {"a ResourceQuota counts pods", s, free, "limits: {memory: 12Gi}", ""},
-		"RunsRanks":  {"of a limit alone Kueue counts nothing", newServer(t, lower.PlatformObjects(first)), queued, "limits: {memory: 12Gi}", refusal},
+		"RunsRanks":  {"of a limit alone Kueue counts nothing", attacker.NewServer(t, lower.PlatformObjects(first)), queued, "limits: {memory: 12Gi}", refusal},
 		"NoMachines": {"a machine has less", s, queued, "limits: {memory: 32Gi}", "spec.trainer.resourcesPerNode asks for 32Gi memory, a machine of profile `cpu` has 16Gi: ask for at most that, or leave it out to get what the runtime has"},
 	} {
 		text := "metadata: {name: x}\nspec: {runtimeRef: {name: cpu}, trainer: {resourcesPerNode: {" + tc.amount + "}}}"
 		if tc.in == queued {
 			text = strings.Replace(text, "{name: x}", "{name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}}", 1)
 		}
-		if got := tc.server.ask(t, "lockstep-trainjob", createJob(tc.in, job(t, text))); got != tc.want {
+		if got := tc.server.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(tc.in, job(t, text))); got != tc.want {
 			t.Errorf("%s: %s: the answer is %q, want %q", name, tc.reason, got, tc.want)
 		}
 	}
@@ -187,7 +188,7 @@ func TestNodesTakeNoMoreThanTheirQueueCounts(t *testing.T) {
 
 // TestPodsStayInTheirNamespace: whoever makes a pod of a tenant, it is not placed by pods of others.
 func TestPodsStayInTheirNamespace(t *testing.T) {
-	s := newServer(t, lower.PlatformObjects(planOf(t, queueingSpecs)))
+	s := attacker.NewServer(t, lower.PlatformObjects(attacker.PlanOf(t, attacker.Specs)))
 	term := func(change func(*corev1.PodAffinityTerm)) corev1.PodAffinityTerm {
 		own := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{}}
 		change(&own)
@@ -210,14 +211,14 @@ func TestPodsStayInTheirNamespace(t *testing.T) {
 			"required anti":  {PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term(tc.change)}}},
 			"preferred anti": {PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: weighted(term(tc.change))}},
 		} {
-			pod := good()
+			pod := attacker.GoodPod()
 			pod.Spec.Affinity = &affinity
-			if got := s.ask(t, "lockstep-pod-affinity", createPod(t, pod)); strings.Contains(got, "namespaceSelector") != tc.refused {
+			if got := s.Ask(t, "lockstep-pod-affinity", createPod(t, pod)); strings.Contains(got, "namespaceSelector") != tc.refused {
 				t.Errorf("%s, %s: the answer is %q", name, place, got)
 			}
 		}
 	}
-	if got := s.ask(t, "lockstep-pod-affinity", createPod(t, good())); got != "" {
+	if got := s.Ask(t, "lockstep-pod-affinity", createPod(t, attacker.GoodPod())); got != "" {
 		t.Errorf("a pod without affinity: %s", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/jobs/convert"
 	"lockstep.dev/lockstep/pkg/jobs/convert/corpus"
+	"lockstep.dev/lockstep/test/attacker"
 )
 
 // convertCorpus are the MPIJobs on which conversion is tested.
@@ -38,14 +39,14 @@ func TestConvertedTrainJobs(t *testing.T) {
 		}
 		made[name] = r
 	}
-	c := planOf(t, onlyCluster(root))
-	s, vision := newServer(t, lower.PlatformObjects(c)), namespaceOf(t, c, "vision")
+	c := attacker.PlanOf(t, onlyCluster(root))
+	s, vision := attacker.NewServer(t, lower.PlatformObjects(c)), attacker.NamespaceOf(t, c, "vision")
 	for name, r := range made {
 		trainJob := &unstructured.Unstructured{}
 		if err := trainJob.UnmarshalJSON(r.JSON()); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.ask(t, "lockstep-trainjob", createJob(vision, trainJob)); got != "" {
+		if got := s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(vision, trainJob)); got != "" {
 			t.Errorf("%s: %s\n%s", name, got, r.YAML())
 		}
 	}

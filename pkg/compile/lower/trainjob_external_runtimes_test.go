@@ -13,11 +13,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/test/attacker"
 )
-
-// externalSpecs let the tenant vision use a runtime that others installed. That it names two of the catalog as such is a mistake that checks
-// refuse: it must not cost them their bounds.
-var externalSpecs = strings.Replace(queueingSpecs, "  namespaces: [vision]\n", "  namespaces: [vision]\n  externalRuntimes: [torch-distributed, gpu, others]\n", 1)
 
 // torch is a TrainJob of that runtime.
 func torch(trainer string) string {
@@ -25,10 +22,10 @@ func torch(trainer string) string {
 }
 
 func TestTrainJobsOfExternalRuntimes(t *testing.T) {
-	c := planOf(t, externalSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
-	vision, language := namespaceOf(t, c, "vision"), namespaceOf(t, c, "language")
-	free := namespaceOf(t, planOf(t, strings.Replace(queueingSpecs, "  namespaces: [language]\n", "  namespaces: [language]\n  externalRuntimes: [torch-distributed]\n", 1)), "language")
+	c := attacker.PlanOf(t, attacker.ExternalSpecs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	vision, language := attacker.NamespaceOf(t, c, "vision"), attacker.NamespaceOf(t, c, "language")
+	free := attacker.NamespaceOf(t, attacker.PlanOf(t, strings.Replace(attacker.Specs, "  namespaces: [language]\n", "  namespaces: [language]\n  externalRuntimes: [torch-distributed]\n", 1)), "language")
 	const unqueued = "metadata: {name: x}\n"
 	const strange = ", which no machine of the cluster's profiles has, so that no quota counts it; they have cpu, memory, nvidia.com/gpu: ask for these"
 	const memory = "; queue `lockstep` counts requests, and more would be taken from others: request as much as the limit"
@@ -71,7 +68,7 @@ func TestTrainJobsOfExternalRuntimes(t *testing.T) {
 		"Machines": {"a node selector wins over that of the runtime", vision, strings.Replace(withPod("{spec: {nodeSelector: {pool: gpu}}}"), "{name: gpu}", "{name: torch-distributed}", 1), "spec.runtimePatches selects machines by `pool`, which tells the machines of profiles apart; pods run on machines that come with the runtime: remove it, or name another runtime"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := s.ask(t, "lockstep-trainjob", createJob(tc.in, job(t, tc.job))); got != tc.want {
+			if got := s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(tc.in, job(t, tc.job))); got != tc.want {
 				t.Errorf("%s: the answer is %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -91,9 +88,9 @@ func TestMemoryRequestedUnderTrainer(t *testing.T) {
 		"BundledRequestAlone": {"Bundled", "{requests: {memory: 1Gi}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := planOf(t, strings.Replace(queueingSpecs, "  platform: Kubernetes\n", "  platform: Kubernetes\n  executor: "+tc.executor+"\n", 1))
-			s := newServer(t, lower.PlatformObjects(c))
-			if got := s.ask(t, "lockstep-trainjob", createJob(namespaceOf(t, c, "vision"), job(t, fmt.Sprintf(asked, tc.resources)))); got != tc.want {
+			c := attacker.PlanOf(t, strings.Replace(attacker.Specs, "  platform: Kubernetes\n", "  platform: Kubernetes\n  executor: "+tc.executor+"\n", 1))
+			s := attacker.NewServer(t, lower.PlatformObjects(c))
+			if got := s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(attacker.NamespaceOf(t, c, "vision"), job(t, fmt.Sprintf(asked, tc.resources)))); got != tc.want {
 				t.Errorf("the answer is %q, want %q", got, tc.want)
 			}
 		})
@@ -102,12 +99,12 @@ func TestMemoryRequestedUnderTrainer(t *testing.T) {
 
 // TestAttacksByExternalRuntimes: what a TrainJob may not do to others it may not do with a runtime of which nothing is known either.
 func TestAttacksByExternalRuntimes(t *testing.T) {
-	c := planOf(t, externalSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
-	vision := namespaceOf(t, c, "vision")
+	c := attacker.PlanOf(t, attacker.ExternalSpecs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	vision := attacker.NamespaceOf(t, c, "vision")
 	for name, tc := range attacks() {
 		text := strings.NewReplacer("{name: gpu}", "{name: torch-distributed}", "{name: cpu}", "{name: torch-distributed}").Replace(tc.job)
-		if got := s.ask(t, "lockstep-trainjob", createJob(vision, job(t, text))); !strings.Contains(got, tc.want) {
+		if got := s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(vision, job(t, text))); !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %s: the answer is %q, want %q", name, tc.reason, got, tc.want)
 		}
 	}
@@ -115,16 +112,16 @@ func TestAttacksByExternalRuntimes(t *testing.T) {
 
 // TestHonestJobsOfExternalRuntimes: what people write is admitted, but for the machines of a profile, of which such a runtime has none.
 func TestHonestJobsOfExternalRuntimes(t *testing.T) {
-	c := planOf(t, externalSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
-	vision, asked := namespaceOf(t, c, "vision"), 0
+	c := attacker.PlanOf(t, attacker.ExternalSpecs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	vision, asked := attacker.NamespaceOf(t, c, "vision"), 0
 	for _, name := range slices.Sorted(maps.Keys(honest)) {
 		if name == "OwnProfile" || name == "Variant" {
 			continue
 		}
 		asked++
 		text := strings.ReplaceAll(honest[name], "{name: gpu}", "{name: torch-distributed}")
-		if got := s.ask(t, "lockstep-trainjob", createJob(vision, job(t, text))); got != "" {
+		if got := s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(vision, job(t, text))); got != "" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -135,7 +132,7 @@ func TestHonestJobsOfExternalRuntimes(t *testing.T) {
 
 // TestOriginsOfExternalRuntimes: whoever asks why a namespace has what these runtimes need is led to the line that names them.
 func TestOriginsOfExternalRuntimes(t *testing.T) {
-	c := planOf(t, externalSpecs)
+	c := attacker.PlanOf(t, attacker.ExternalSpecs)
 	places := map[string]string{}
 	for _, o := range lower.TenantObjects(c, c.Tenants[1], &diag.List{}) {
 		o.Leaves(func(path []string, _ *object.Node, from *origin.Origin) {
@@ -154,15 +151,15 @@ func TestOriginsOfExternalRuntimes(t *testing.T) {
 
 // TestDevicesOfMachinesWithoutRuntime: machines of which no compiled runtime makes use are there for others.
 func TestDevicesOfMachinesWithoutRuntime(t *testing.T) {
-	specs := strings.Replace(externalSpecs, "capacity: [", "capacity: [{profile: amd, nodes: 2}, ", 1) + `---
+	specs := strings.Replace(attacker.ExternalSpecs, "capacity: [", "capacity: [{profile: amd, nodes: 2}, ", 1) + `---
 apiVersion: lockstep.dev/v1alpha1
 kind: HardwareProfile
 metadata: {name: amd}
 spec: {fabric: {type: Ethernet}, node: {cpu: 96, memory: 1Ti}, accelerator: {resource: amd.com/gpu, count: 8}}
 `
-	c := planOf(t, specs)
-	written := createJob(namespaceOf(t, c, "vision"), job(t, torch("resourcesPerNode: {limits: {amd.com/gpu: 8}}")))
-	if got := newServer(t, lower.PlatformObjects(c)).ask(t, "lockstep-trainjob", written); got != "" {
+	c := attacker.PlanOf(t, specs)
+	written := attacker.CreateTrainJob(attacker.NamespaceOf(t, c, "vision"), job(t, torch("resourcesPerNode: {limits: {amd.com/gpu: 8}}")))
+	if got := attacker.NewServer(t, lower.PlatformObjects(c)).Ask(t, "lockstep-trainjob", written); got != "" {
 		t.Error(got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"lockstep.dev/lockstep/pkg/compile/lower"
+	"lockstep.dev/lockstep/test/attacker"
 )
 
 // honest are TrainJobs as people write them, by what they want.
@@ -43,11 +44,11 @@ var honest = map[string]string{
 
 // TestHonestTrainJobs: what people write is admitted.
 func TestHonestTrainJobs(t *testing.T) {
-	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
-	vision := namespaceOf(t, c, "vision")
+	c := attacker.PlanOf(t, attacker.Specs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	vision := attacker.NamespaceOf(t, c, "vision")
 	for name, text := range honest {
-		if got := s.ask(t, "lockstep-trainjob", createJob(vision, job(t, text))); got != "" {
+		if got := s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(vision, job(t, text))); got != "" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"sigs.k8s.io/yaml"
 
@@ -16,84 +15,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/test/attacker"
 )
-
-const queueingSpecs = `apiVersion: lockstep.dev/v1alpha1
-kind: Cluster
-metadata: {name: big}
-spec:
-  platform: Kubernetes
-  version: "1.30"
-  agent: {image: "example.org/agent:1"}
-  capacity: [{profile: cpu, nodes: 4}, {profile: gpu, nodes: 16}]
-  queueing: {cohorts: [{name: research}]}
-  priorities: [{name: high, value: 10}, {name: low, value: 1}]
----
-apiVersion: lockstep.dev/v1alpha1
-kind: HardwareProfile
-metadata: {name: cpu}
-spec: {fabric: {type: Ethernet}, node: {cpu: 4, memory: 16Gi}, nodeSelector: {pool: cpu}}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: HardwareProfile
-metadata: {name: gpu}
-spec: {fabric: {type: Ethernet}, node: {cpu: 96, memory: 1Ti}, accelerator: {resource: nvidia.com/gpu, count: 8}, nodeSelector: {pool: gpu}, tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]}
----
-apiVersion: lockstep.dev/v1alpha1
-kind: MPIRuntime
-metadata: {name: cpu}
-spec:
-  mpi: {implementation: OpenMPI, version: "5.0.7"}
-  image: "example.org/mpi:1"
-  profile: cpu
-  nodes: {default: 2, min: 2, max: 8}
-  slotsPerNode: 1
----
-apiVersion: lockstep.dev/v1alpha1
-kind: MPIRuntime
-metadata: {name: gpu}
-spec:
-  mpi: {implementation: OpenMPI, version: "5.0.7"}
-  image: "example.org/mpi:1"
-  profile: gpu
-  nodes: {default: 2, max: 16}
-  slotsPerNode: auto
----
-apiVersion: lockstep.dev/v1alpha1
-kind: MPIRuntime
-metadata: {name: others}
-spec:
-  mpi: {implementation: OpenMPI, version: "5.0.7"}
-  image: "example.org/mpi:1"
-  profile: cpu
-  nodes: {default: 2}
-  slotsPerNode: 1
-  tenants: [language]
----
-apiVersion: lockstep.dev/v1alpha1
-kind: Tenant
-metadata: {name: vision}
-spec:
-  people: {editors: [vision-editors]}
-  namespaces: [vision]
-  clusters: [big]
-  quota: {cpu: 800, memory: 8Ti, pods: 40, jobs: 20}
-  limits: {container: {max: {cpu: 64, memory: 512Gi}}}
-  queue: {cohort: research, shares: [{profile: cpu, nodes: 4}, {profile: gpu, nodes: 3, borrow: 1}]}
-  variants: [{name: gpu-wide, runtime: gpu, nodes: {default: 3, min: 3, max: 6}}]
----
-apiVersion: lockstep.dev/v1alpha1
-kind: Tenant
-metadata: {name: language}
-spec:
-  people: {editors: [language-editors]}
-  namespaces: [language]
-  clusters: [big]
-  runtimes: [cpu, gpu, others]
-  quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20, accelerators: {nvidia.com/gpu: 8}}
-`
-
-var trainJobs = schema.GroupVersionKind{Group: "trainer.kubeflow.org", Version: "v1alpha1", Kind: "TrainJob"}
 
 // job returns a TrainJob with a name, the queue's label and the rest of it as YAML.
 func job(tb testing.TB, rest string) *unstructured.Unstructured {
@@ -113,17 +36,10 @@ func job(tb testing.TB, rest string) *unstructured.Unstructured {
 	return o
 }
 
-func createJob(namespace *corev1.Namespace, now *unstructured.Unstructured) *request {
-	return &request{
-		operation: admission.Create, user: "ada", now: now, namespace: namespace,
-		resource: trainJobs.GroupVersion().WithResource("trainjobs"), kind: trainJobs,
-	}
-}
-
 func TestTrainJobPolicy(t *testing.T) {
-	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
-	vision, language := namespaceOf(t, c, "vision"), namespaceOf(t, c, "language")
+	c := attacker.PlanOf(t, attacker.Specs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	vision, language := attacker.NamespaceOf(t, c, "vision"), attacker.NamespaceOf(t, c, "language")
 	unlabelled := vision.DeepCopy()
 	unlabelled.Annotations = nil
 
@@ -191,7 +107,7 @@ func TestTrainJobPolicy(t *testing.T) {
 		"Tolerations":  {"machines that are kept for others", vision, patch("{spec: {tolerations: [{operator: Exists}]}}"), "spec.runtimePatches adds tolerations; those for the machines of its profile come with the runtime, others would take machines that are kept for others: remove tolerations"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, s.ask(t, "lockstep-trainjob", createJob(tc.in, job(t, tc.job)))); diff != "" {
+			if diff := cmp.Diff(tc.want, s.Ask(t, "lockstep-trainjob", attacker.CreateTrainJob(tc.in, job(t, tc.job)))); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
@@ -200,9 +116,9 @@ func TestTrainJobPolicy(t *testing.T) {
 
 // TestTrainJobPolicyOnUpdates: what was admitted stays and can be worked with; what a change adds is looked at.
 func TestTrainJobPolicyOnUpdates(t *testing.T) {
-	c := planOf(t, queueingSpecs)
-	s := newServer(t, lower.PlatformObjects(c))
-	vision := namespaceOf(t, c, "vision")
+	c := attacker.PlanOf(t, attacker.Specs)
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	vision := attacker.NamespaceOf(t, c, "vision")
 	const wide = "spec: {runtimeRef: {name: cpu}, trainer: {numNodes: 9}"
 	const kueuePatch = ", runtimePatches: [{manager: kueue.x-k8s.io/manager, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {metadata: {labels: {kueue.x-k8s.io/podset: node}}, spec: {nodeSelector: {a: b}, tolerations: [{operator: Exists}]}}}}}]}}}}]"
 	for name, tc := range map[string]struct {
@@ -221,9 +137,9 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 		"NeverHadQueue":     {"ada", "metadata: {name: demo}\n" + wide + "}", "metadata: {name: demo, labels: {a: b}}\n" + wide + "}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := createJob(vision, job(t, tc.now))
-			r.operation, r.user, r.before = admission.Update, tc.user, job(t, tc.before)
-			if diff := cmp.Diff(tc.want, s.ask(t, "lockstep-trainjob", r)); diff != "" {
+			r := attacker.CreateTrainJob(vision, job(t, tc.now))
+			r.Operation, r.User, r.Before = admission.Update, tc.user, job(t, tc.before)
+			if diff := cmp.Diff(tc.want, s.Ask(t, "lockstep-trainjob", r)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -232,7 +148,7 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 
 // manyRuntimes are specs with a number of runtimes.
 func manyRuntimes(count int) string {
-	specs := []string{queueingSpecs}
+	specs := []string{attacker.Specs}
 	for i := range count {
 		specs = append(specs, fmt.Sprintf("apiVersion: lockstep.dev/v1alpha1\nkind: MPIRuntime\nmetadata: {name: runtime-%d}\nspec: {mpi: {implementation: OpenMPI, version: \"5.0.7\"}, image: \"example.org/mpi:1\", profile: gpu, nodes: {default: 2, max: 16}, slotsPerNode: auto}\n", i))
 	}
@@ -242,10 +158,10 @@ func manyRuntimes(count int) string {
 // TestCostOfTrainJobPolicy: a large catalog stays far from the budget of 10,000,000 that a policy has for a request.
 func TestCostOfTrainJobPolicy(t *testing.T) {
 	for _, runtimes := range []int{20, 200} {
-		c := planOf(t, manyRuntimes(runtimes))
-		s := newServer(t, lower.PlatformObjects(c))
-		r := createJob(namespaceOf(t, c, "vision"), job(t, "spec: {runtimeRef: {name: runtime-7}, trainer: {numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}}"))
-		cost := s.cost(t, "lockstep-trainjob", r)
+		c := attacker.PlanOf(t, manyRuntimes(runtimes))
+		s := attacker.NewServer(t, lower.PlatformObjects(c))
+		r := attacker.CreateTrainJob(attacker.NamespaceOf(t, c, "vision"), job(t, "spec: {runtimeRef: {name: runtime-7}, trainer: {numNodes: 2, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}}"))
+		cost := s.Cost(t, "lockstep-trainjob", r)
 		t.Logf("%d runtimes: %d of 10000000", runtimes, cost)
 		if cost > 1_000_000 {
 			t.Errorf("%d runtimes cost %d, want at most a tenth of the budget", runtimes, cost)
@@ -266,12 +182,12 @@ func TestCostOfLargeTrainJobs(t *testing.T) {
 		", containers: [{name: node, env: " + many(60, "{name: VARIABLE_#, value: x}") + ", volumeMounts: " + many(60, "{name: v#, mountPath: /mnt/v#}") + "}]}}"
 	text := "spec: {runtimeRef: {name: gpu}, trainer: {env: " + many(128, "{name: VARIABLE_#, value: x}") + "}, runtimePatches: " +
 		many(2, "{manager: m#.example.com/m, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: launcher, template: {spec: {template: "+pod+"}}}, {name: node, template: {spec: {template: "+pod+"}}}]}}}}") + "}"
-	c := planOf(t, manyRuntimes(20))
-	s := newServer(t, lower.PlatformObjects(c))
-	r := createJob(namespaceOf(t, c, "vision"), job(t, text))
-	cost := s.cost(t, "lockstep-trainjob", r)
+	c := attacker.PlanOf(t, manyRuntimes(20))
+	s := attacker.NewServer(t, lower.PlatformObjects(c))
+	r := attacker.CreateTrainJob(attacker.NamespaceOf(t, c, "vision"), job(t, text))
+	cost := s.Cost(t, "lockstep-trainjob", r)
 	t.Logf("%d of 10000000", cost)
-	if refusal := s.ask(t, "lockstep-trainjob", r); refusal != "" || cost > 2_000_000 {
+	if refusal := s.Ask(t, "lockstep-trainjob", r); refusal != "" || cost > 2_000_000 {
 		t.Errorf("it costs %d, want at most a fifth of the budget; the answer is %q", cost, refusal)
 	}
 }
@@ -280,11 +196,11 @@ func TestCostOfLargeTrainJobs(t *testing.T) {
 func BenchmarkTrainJobPolicy(b *testing.B) {
 	for _, runtimes := range []int{20, 200} {
 		b.Run(fmt.Sprintf("%dRuntimes", runtimes), func(b *testing.B) {
-			c := planOf(b, manyRuntimes(runtimes))
-			s := newServer(b, lower.PlatformObjects(c))
-			r := createJob(namespaceOf(b, c, "vision"), job(b, "spec: {runtimeRef: {name: runtime-7}, trainer: {numNodes: 2}}"))
+			c := attacker.PlanOf(b, manyRuntimes(runtimes))
+			s := attacker.NewServer(b, lower.PlatformObjects(c))
+			r := attacker.CreateTrainJob(attacker.NamespaceOf(b, c, "vision"), job(b, "spec: {runtimeRef: {name: runtime-7}, trainer: {numNodes: 2}}"))
 			for b.Loop() {
-				if refusal := s.ask(b, "lockstep-trainjob", r); refusal != "" {
+				if refusal := s.Ask(b, "lockstep-trainjob", r); refusal != "" {
 					b.Fatal(refusal)
 				}
 			}
@@ -294,7 +210,7 @@ func BenchmarkTrainJobPolicy(b *testing.B) {
 
 // TestOriginsOfPolicies: whoever asks about a bound in a policy or an annotation is led to the spec that has it.
 func TestOriginsOfPolicies(t *testing.T) {
-	c := planOf(t, queueingSpecs)
+	c := attacker.PlanOf(t, attacker.Specs)
 	places := map[string]string{}
 	for _, o := range append(lower.PlatformObjects(c), lower.TenantObjects(c, c.Tenants[1], &diag.List{})...) {
 		if o.ID.Group != "admissionregistration.k8s.io" && o.ID.Kind != "Namespace" {

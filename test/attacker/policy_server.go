@@ -1,4 +1,4 @@
-package lower_test
+package attacker
 
 import (
 	"context"
@@ -32,8 +32,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// planOf returns the plan of the one cluster of some specs.
-func planOf(tb testing.TB, specs string) *plan.Cluster {
+// PlanOf returns the plan of the one cluster of some specs.
+func PlanOf(tb testing.TB, specs string) *plan.Cluster {
 	tb.Helper()
 	list := &diag.List{}
 	documents := decode.Files([]*source.File{source.NewFile("specs.yaml", []byte(specs))}, list)
@@ -47,16 +47,17 @@ func planOf(tb testing.TB, specs string) *plan.Cluster {
 	return plans[0]
 }
 
-// server is the part of an API server that judges by policies: the code of Kubernetes itself, with what CEL has on a server that
+// Server is the part of an API server that judges by policies: the code of Kubernetes itself, with what CEL has on a server that
 // is one version older than the oldest with policies, because new expressions must also work after a downgrade.
-type server struct {
+type Server struct {
 	policies map[string]admissionv1.ValidatingAdmissionPolicy
 	compiled map[string]validating.Validator
 }
 
-func newServer(tb testing.TB, objects []object.Object) *server {
+// NewServer compiles the policies among some objects. One that does not compile ends the test.
+func NewServer(tb testing.TB, objects []object.Object) *Server {
 	tb.Helper()
-	s := &server{policies: map[string]admissionv1.ValidatingAdmissionPolicy{}, compiled: map[string]validating.Validator{}}
+	s := &Server{policies: map[string]admissionv1.ValidatingAdmissionPolicy{}, compiled: map[string]validating.Validator{}}
 	for _, o := range objects {
 		if o.ID.Kind != "ValidatingAdmissionPolicy" {
 			continue
@@ -73,6 +74,12 @@ func newServer(tb testing.TB, objects []object.Object) *server {
 		s.compiled[policy.Name] = compilePolicy(tb, &policy)
 	}
 	return s
+}
+
+// Has reports whether the cluster has a policy.
+func (s *Server) Has(name string) bool {
+	_, found := s.policies[name]
+	return found
 }
 
 // environment1_29 has no function that a server of version 1.30 might lack.
@@ -113,30 +120,30 @@ func compilePolicy(tb testing.TB, policy *admissionv1.ValidatingAdmissionPolicy)
 	return validating.NewValidator(filter(validations, true), matcher, filter(nil, true), filter(messages, false), policy.Spec.FailurePolicy, nil)
 }
 
-// request is what somebody wants to do.
-type request struct {
-	operation   admission.Operation
-	user        string
-	before, now *unstructured.Unstructured
-	subresource string
-	resource    schema.GroupVersionResource
-	kind        schema.GroupVersionKind
-	namespace   *corev1.Namespace
-	// allows answers what the user may do otherwise.
-	allows bool
+// Request is what somebody wants to do.
+type Request struct {
+	Operation   admission.Operation
+	User        string
+	Before, Now *unstructured.Unstructured
+	Subresource string
+	Resource    schema.GroupVersionResource
+	Kind        schema.GroupVersionKind
+	Namespace   *corev1.Namespace
+	// Allows answers what the user may do otherwise.
+	Allows bool
 }
 
 // Authorize answers everything with the same.
-func (r *request) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
-	if r.allows {
+func (r *Request) Authorize(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
+	if r.Allows {
 		return authorizer.DecisionAllow, "", nil
 	}
 	return authorizer.DecisionDeny, "", nil
 }
 
-// ask returns the message of the first validation that fails, or "". An error of an expression or of its message, or a budget that
+// Ask returns the message of the first validation that fails, or "". An error of an expression or of its message, or a budget that
 // is spent, is a mistake of the policy.
-func (s *server) ask(tb testing.TB, name string, r *request) string {
+func (s *Server) Ask(tb testing.TB, name string, r *Request) string {
 	tb.Helper()
 	result := s.validate(tb, name, r, celconfig.RuntimeCELCostBudget)
 	refusal := ""
@@ -154,30 +161,30 @@ func (s *server) ask(tb testing.TB, name string, r *request) string {
 	return refusal
 }
 
-func (s *server) validate(tb testing.TB, name string, r *request, budget int64) validating.ValidateResult {
+func (s *Server) validate(tb testing.TB, name string, r *Request, budget int64) validating.ValidateResult {
 	tb.Helper()
 	var before, now runtime.Object
-	object := r.now
-	if r.before != nil {
-		before = r.before
+	object := r.Now
+	if r.Before != nil {
+		before = r.Before
 	}
-	if r.now != nil {
-		now = r.now
+	if r.Now != nil {
+		now = r.Now
 	} else {
-		object = r.before
+		object = r.Before
 	}
 	namespace := ""
-	if r.namespace != nil {
-		namespace = r.namespace.Name
+	if r.Namespace != nil {
+		namespace = r.Namespace.Name
 	}
-	attributes := admission.NewAttributesRecord(now, before, r.kind, namespace, object.GetName(), r.resource, r.subresource, r.operation, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: r.user})
-	return s.compiled[name].Validate(tb.Context(), r.resource, &admission.VersionedAttributes{
-		Attributes: attributes, VersionedKind: r.kind, VersionedObject: now, VersionedOldObject: before,
-	}, nil, r.namespace, budget, r)
+	attributes := admission.NewAttributesRecord(now, before, r.Kind, namespace, object.GetName(), r.Resource, r.Subresource, r.Operation, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: r.User})
+	return s.compiled[name].Validate(tb.Context(), r.Resource, &admission.VersionedAttributes{
+		Attributes: attributes, VersionedKind: r.Kind, VersionedObject: now, VersionedOldObject: before,
+	}, nil, r.Namespace, budget, r)
 }
 
-// cost is what a request costs of the budget of 10,000,000 for one policy, found by trying budgets.
-func (s *server) cost(tb testing.TB, name string, r *request) int64 {
+// Cost is what a request costs of the budget of 10,000,000 for one policy, found by trying budgets.
+func (s *Server) Cost(tb testing.TB, name string, r *Request) int64 {
 	tb.Helper()
 	low, high := int64(0), int64(math.MaxInt32)
 	for low+1 < high {
@@ -195,13 +202,13 @@ func (s *server) cost(tb testing.TB, name string, r *request) int64 {
 	return high
 }
 
-// namespaceOf returns a namespace as the compiler makes it.
-func namespaceOf(tb testing.TB, c *plan.Cluster, name string) *corev1.Namespace {
+// NamespaceOf returns a namespace as the compiler makes it.
+func NamespaceOf(tb testing.TB, c *plan.Cluster, name string) *corev1.Namespace {
 	tb.Helper()
 	for _, t := range c.Tenants {
 		for _, o := range lower.TenantObjects(c, t, &diag.List{}) {
 			if o.ID.Kind == "Namespace" && o.ID.Name == name {
-				return decoded[corev1.Namespace](tb, o.Root.Value())
+				return Decoded[corev1.Namespace](tb, o.Root.Value())
 			}
 		}
 	}
@@ -209,7 +216,8 @@ func namespaceOf(tb testing.TB, c *plan.Cluster, name string) *corev1.Namespace 
 	return nil
 }
 
-func decoded[T any](tb testing.TB, value any) *T {
+// Decoded is a value as a type of the API has it.
+func Decoded[T any](tb testing.TB, value any) *T {
 	tb.Helper()
 	data, err := json.Marshal(value)
 	if err != nil {

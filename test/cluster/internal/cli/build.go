@@ -13,25 +13,20 @@ import (
 )
 
 // ensure builds programs; it works without root and without a cluster.
-func ensure(cmd *cobra.Command, names []string) ([]programs.Program, dirs.Dirs, error) {
+func ensure(cmd *cobra.Command, names []string) ([]programs.Program, error) {
 	for _, name := range names {
 		if !slices.Contains(programs.All(), name) {
-			return nil, dirs.Dirs{}, usageError{fmt.Errorf("unknown program %q: known are %v", name, programs.All())}
+			return nil, usageError{fmt.Errorf("unknown program %q: known are %v", name, programs.All())}
 		}
 	}
-	d, err := dirs.Find()
+	builder, _, closed, err := openBuilder(cmd)
 	if err != nil {
-		return nil, d, err
+		return nil, err
 	}
-	say := progress.New(cmd.ErrOrStderr())
-	defer say.Close()
-	builder, err := cluster.Builder(cmd.Context(), d, say)
-	if err != nil {
-		return nil, d, err
-	}
+	defer closed()
 	built, err := builder.Ensure(cmd.Context(), names...)
 	if err != nil {
-		return nil, d, err
+		return nil, err
 	}
 	var list []programs.Program
 	for _, name := range programs.All() {
@@ -39,7 +34,19 @@ func ensure(cmd *cobra.Command, names []string) ([]programs.Program, dirs.Dirs, 
 			list = append(list, p)
 		}
 	}
-	return list, d, nil
+	return list, nil
+}
+
+func openBuilder(cmd *cobra.Command) (builder *programs.Builder, d dirs.Dirs, closed func(), err error) {
+	if d, err = dirs.Find(); err != nil {
+		return nil, d, nil, err
+	}
+	say := progress.New(cmd.ErrOrStderr())
+	if builder, err = cluster.Builder(cmd.Context(), d, say); err != nil {
+		say.Close()
+		return nil, d, nil, err
+	}
+	return builder, d, say.Close, nil
 }
 
 func buildCommand() *cobra.Command {
@@ -57,7 +64,7 @@ func buildCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list, _, err := ensure(cmd, args)
+		list, err := ensure(cmd, args)
 		if err != nil {
 			return err
 		}
@@ -75,22 +82,30 @@ func buildCommand() *cobra.Command {
 }
 
 func assetsCommand() *cobra.Command {
-	return &cobra.Command{
+	var kubernetes string
+	cmd := &cobra.Command{
 		Use:   "assets",
 		Short: "Print a folder with etcd, kube-apiserver and kubectl, for envtest",
 		Long: `assets builds etcd, kube-apiserver and kubectl if they are missing, and prints a
 folder that holds them as controller-runtime's envtest expects it.`,
-		Example: `  KUBEBUILDER_ASSETS="$(cluster assets)" go test ./test/integration/...`,
-		Args:    usage(cobra.NoArgs),
+		Example: `  KUBEBUILDER_ASSETS="$(cluster assets)" go test ./test/integration/...
+  cluster assets --kubernetes 1.34`,
+		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, d, err := ensure(cmd, []string{"etcd", "kube-apiserver", "kubectl"})
+			builder, d, closed, err := openBuilder(cmd)
 			if err != nil {
 				return err
 			}
-			wanted := map[string]programs.Program{}
-			for _, p := range list {
-				wanted[p.Name] = p
+			defer closed()
+			server, err := builder.APIServer(kubernetes)
+			if err != nil {
+				return usageError{err}
 			}
+			built, err := builder.Ensure(cmd.Context(), "etcd", server, "kubectl")
+			if err != nil {
+				return err
+			}
+			wanted := map[string]programs.Program{"etcd": built["etcd"], "kube-apiserver": built[server], "kubectl": built["kubectl"]}
 			dir, err := programs.Link(d.Programs(), "assets", wanted)
 			if err != nil {
 				return err
@@ -99,4 +114,6 @@ folder that holds them as controller-runtime's envtest expects it.`,
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&kubernetes, "kubernetes", "", "minor version of the API server, such as 1.34; without it that of clusters")
+	return cmd
 }

@@ -44,12 +44,23 @@ type family struct {
 	seconds int
 }
 
+const apiServerPackage = "k8s.io/kubernetes/cmd/kube-apiserver"
+
 // catalog is ordered by the time that a build takes, longest first: that
 // keeps all processors busy to the end.
 var catalog = []family{
 	{
 		folder: "kubernetes", seconds: 600, module: "k8s.io/kubernetes", ldflags: kubernetesVersion,
 		packages: under("k8s.io/kubernetes/cmd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"),
+	},
+	{
+		// An older and a newer API server than the cluster's, which must judge tenants as that does.
+		folder: "kubernetes-1.34", seconds: 250, module: "k8s.io/kubernetes", extra: true, ldflags: kubernetesVersion,
+		packages: map[string]string{"kube-apiserver-1.34": apiServerPackage},
+	},
+	{
+		folder: "kubernetes-1.37", seconds: 250, module: "k8s.io/kubernetes", extra: true, ldflags: kubernetesVersion,
+		packages: map[string]string{"kube-apiserver-1.37": apiServerPackage},
 	},
 	{
 		folder: "coredns", seconds: 32, module: "github.com/coredns/coredns",
@@ -171,6 +182,29 @@ func kubernetesVersion(version string) []string {
 		}
 	}
 	return flags
+}
+
+// APIServer names the program that is the API server of a minor version of Kubernetes, such as 1.36; of none it is that of clusters.
+func (b *Builder) APIServer(minor string) (string, error) {
+	if minor == "" {
+		return "kube-apiserver", nil
+	}
+	var known []string
+	for _, f := range catalog {
+		for name, pkg := range f.packages {
+			if pkg != apiServerPackage {
+				continue
+			}
+			numbers := strings.Split(strings.TrimPrefix(b.pins[f.folder].version, "v"), ".")
+			has := strings.Join(numbers[:2], ".")
+			if has == minor {
+				return name, nil
+			}
+			known = append(known, has)
+		}
+	}
+	slices.Sort(known)
+	return "", fmt.Errorf("no API server of Kubernetes %q is pinned: there are those of %s; another one needs a folder in test/cluster/programs", minor, strings.Join(known, ", "))
 }
 
 // names are the family's programs in order.

@@ -25,6 +25,8 @@ var shared = regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|golang\.org/x|google\.g
 var apart = map[string]string{
 	"argo-cd":             "its releases stand on versions of Kubernetes that are older than the product's",
 	"collector":           "OpenTelemetry's own libraries are newer than the product's",
+	"kubernetes-1.34":     "its version is what it is for",
+	"kubernetes-1.37":     "its version is what it is for",
 	"loki":                "its releases stand on versions of Kubernetes that are older than the product's",
 	"prometheus-operator": "one of its libraries asks for a golang.org/x/exp that is newer than the product's",
 	"flux":                "one of its libraries asks for a json-iterator that is newer than the product's",

@@ -178,3 +178,19 @@ func TestEstimate(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Whoever asks for an API server that is not pinned learns which are.
+func TestAPIServer(t *testing.T) {
+	b, err := Open(t.Context(), source, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for minor, want := range map[string]string{"": "kube-apiserver", "1.34": "kube-apiserver-1.34", "1.36": "kube-apiserver", "1.37": "kube-apiserver-1.37"} {
+		if got, err := b.APIServer(minor); err != nil || got != want {
+			t.Errorf("that of %q is %s, %v, want %s", minor, got, err, want)
+		}
+	}
+	if _, err := b.APIServer("1.3"); err == nil || !strings.Contains(err.Error(), "there are those of 1.34, 1.36, 1.37") {
+		t.Errorf("got %v, want an error that lists the versions", err)
+	}
+}

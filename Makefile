@@ -103,6 +103,10 @@ test-logs: tools ## Keep, find and purge the logs of jobs with a real collector 
 test-receivers: tools ## Tell teams of alerts with the real Prometheus Operator and a real Alertmanager, against a real API server
 	@$(SUITE)/receivers
 
+.PHONY: test-versions
+test-versions: tools ## Ask API servers of several versions about all that is compiled, and attack them (K8S="1.34 1.36 1.37")
+	@$(SUITE)/versions $(K8S)
+
 .PHONY: frameworks
 frameworks: tools ## Run Horovod, DeepSpeed, PyTorch, Intel MPI and suites of others by each of their launchers, and write docs/catalog.md (root; FOCUS=REGEXP)
 	@$(SUITE)/frameworks
@@ -116,7 +120,7 @@ test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, o
 	@$(SUITE)/e2e
 
 .PHONY: test-full
-test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, the race detector, GitOps engines, logs in Loki, receivers of alerts, installing and upgrading, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
+test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, API servers of several versions, the race detector, GitOps engines, logs in Loki, receivers of alerts, installing and upgrading, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
 	@$(SUITE)/full
 
 .PHONY: test-guest

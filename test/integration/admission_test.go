@@ -117,7 +117,7 @@ func patched(manager, pod string) string {
 		", trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: " + pod + "}}}]}}}}]}")
 }
 
-var _ = Describe("Admission policies", ofTheCompiler, Ordered, func() {
+var _ = Describe("Admission policies", ofTheCompiler, onEachVersion, Ordered, func() {
 	var editor client.Client
 
 	BeforeAll(func(ctx SpecContext) {

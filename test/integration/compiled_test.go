@@ -2,9 +2,12 @@ package integration
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"strings"
+	"testing/fstest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -17,27 +20,58 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/patch/chart/helm"
 )
 
-// acceptsCompiled applies every object of every cluster, field by field.
+// acceptsCompiled applies every object of every cluster, field by field: as its spec says, and as it would be on a cluster of the API server's
+// version.
 func acceptsCompiled(ctx SpecContext) {
-	for _, cluster := range compiled() {
-		objects := decodeFiles(cluster)
-		Expect(objects).To(HaveLen(cluster.Objects.Len()))
-		makeNamespaces(ctx, objects)
-		var refusals []string
-		for _, object := range objects {
-			if err := apply(ctx, object); err != nil {
-				refusals = append(refusals, fmt.Sprintf("%s %s/%s: %v", object.GetKind(), object.GetNamespace(), object.GetName(), err))
+	for _, root := range []fs.FS{repository, ofVersion{repository, servedMinor()}} {
+		for _, cluster := range compiledFrom(root) {
+			objects := decodeFiles(cluster)
+			Expect(objects).To(HaveLen(cluster.Objects.Len()))
+			makeNamespaces(ctx, objects)
+			var refusals []string
+			for _, object := range objects {
+				if err := apply(ctx, object); err != nil {
+					refusals = append(refusals, fmt.Sprintf("%s %s/%s: %v", object.GetKind(), object.GetNamespace(), object.GetName(), err))
+				}
 			}
+			GinkgoWriter.Printf("%s: applied %d objects\n", cluster.Name, len(objects))
+			Expect(refusals).To(BeEmpty(), "%s: %s", cluster.Name, strings.Join(refusals, "\n"))
 		}
-		GinkgoWriter.Printf("%s: applied %d objects\n", cluster.Name, len(objects))
-		Expect(refusals).To(BeEmpty(), "%s: %s", cluster.Name, strings.Join(refusals, "\n"))
 	}
+}
+
+// repository is this one.
+var repository = os.DirFS("../..")
+
+// ofVersion is a repository all clusters of which have a minor version of Kubernetes.
+type ofVersion struct {
+	fs.FS
+	minor int
+}
+
+var versionLine = regexp.MustCompile(`(?m)^  version: "1\.\d+"`)
+
+func (v ofVersion) Open(name string) (fs.File, error) {
+	if ok, _ := path.Match("overlays/*/cluster.yaml", name); !ok {
+		return v.FS.Open(name)
+	}
+	text, err := fs.ReadFile(v.FS, name)
+	if err != nil {
+		return nil, err
+	}
+	changed := versionLine.ReplaceAll(text, fmt.Appendf(nil, `  version: "1.%d"`, v.minor))
+	return fstest.MapFS{name: {Data: changed}}.Open(name)
 }
 
 // compiled compiles this repository.
 func compiled() []compile.Cluster {
 	GinkgoHelper()
-	clusters, diagnostics := compile.Compile(os.DirFS("../.."), compile.Options{Charts: helm.Renderer{}})
+	return compiledFrom(repository)
+}
+
+func compiledFrom(root fs.FS) []compile.Cluster {
+	GinkgoHelper()
+	clusters, diagnostics := compile.Compile(root, compile.Options{Charts: helm.Renderer{}})
 	Expect(diagnostics.Errors()).To(BeZero())
 	Expect(clusters).To(HaveLen(3))
 	return clusters

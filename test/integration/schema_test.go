@@ -31,7 +31,7 @@ var _ = Describe("schemas and compiled objects", ofTheCompiler, Ordered, func() 
 		installPinnedCRDs()
 	})
 
-	It("are what the API server accepts: all objects that this repository compiles to", acceptsCompiled)
+	It("are what the API server accepts: all objects that this repository compiles to", onEachVersion, acceptsCompiled)
 
 	It("come to the verdicts of the API server", func(ctx SpecContext) {
 		cases, err := corpus.Cases()

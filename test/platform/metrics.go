@@ -19,6 +19,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Meter reads the metrics of a controller, which wants to know who asks.
@@ -68,7 +69,9 @@ func (p *Platform) metricsToken(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	request, err := admin.Logs.CoreV1().ServiceAccounts(meta.Namespace).CreateToken(ctx, metricsReader, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	// Some measure for longer than an hour, which is how long a token is good for by default.
+	wanted := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](24 * 60 * 60)}}
+	request, err := admin.Logs.CoreV1().ServiceAccounts(meta.Namespace).CreateToken(ctx, metricsReader, wanted, metav1.CreateOptions{})
 	if err != nil {
 		return "", err
 	}

@@ -174,8 +174,11 @@ func inLife(name, runtime string) testjob.Job {
 	return j
 }
 
+// led is one of three jobs that run at a time: their ranks yield, so that those of none keep an agent from answering.
 func led(name, seconds string) testjob.Job {
-	return job("led-"+name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)
+	j := job("led-"+name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)
+	j.Env = []corev1.EnvVar{{Name: "OMPI_MCA_mpi_yield_when_idle", Value: "1"}}
+	return j
 }
 
 // leaderOf is the name of the pod that has the lease.

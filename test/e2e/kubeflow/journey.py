@@ -98,8 +98,9 @@ def main(namespace, names):
     listed = {r.name: [r.trainer.num_nodes, r.trainer.device, r.trainer.device_count] for r in client.list_runtimes()}
     runtimes = [client.get_runtime(name) for name in names]
     result = {"runtimes": listed, "jobs": {name: {} for name in names}}
-    # Eight pods at a time fit two small machines.
-    with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:
+    # Eight pods at a time fit two small machines, and the ranks of three jobs that spin on two processors can keep an agent from answering for so long
+    # that its node counts as lost.
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for kind in (contained, function, failing):
             for runtime, seen in zip(runtimes, pool.map(lambda r: kind(client, r), runtimes)):
                 result["jobs"][runtime.name][kind.__name__] = seen

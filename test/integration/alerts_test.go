@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -153,9 +154,13 @@ func dashboardQueries() []string {
 func receiver(told chan<- notification) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
 		var message struct{ Alerts []notification }
-		if json.NewDecoder(r.Body).Decode(&message) == nil {
+		// A request knows that nobody waits for its answer any more only when it has been read to its end.
+		if body, err := io.ReadAll(r.Body); err == nil && json.Unmarshal(body, &message) == nil {
 			for _, alert := range message.Alerts {
-				told <- alert
+				select {
+				case told <- alert:
+				case <-r.Context().Done(): // the spec is over and reads no more, which must not keep this server from ending
+				}
 			}
 		}
 	}

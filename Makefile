@@ -215,13 +215,13 @@ packets: tools $(BIN)/packets ## Look whether a packet of one tenant's jobs reac
 
 .PHONY: bench-prometheus
 bench-prometheus: tools $(BIN)/bench-prometheus ## Measure what Prometheus pays for the series of 1,000 jobs with 8 pods, beside none (FOR=5m)
-	@page=$$(mktemp) && trap 'rm -f "$$page"' EXIT && export LOCKSTEP_PROMETHEUS=$$($(SUITE)/prometheus) && \
+	@programs=$$($(SUITE)/prometheus) && export LOCKSTEP_PROMETHEUS="$$programs" && page=$$(mktemp) && trap 'rm -f "$$page"' EXIT && \
 	  LOCKSTEP_SCRAPED=$$page go test ./pkg/mpi/reconciler -run '^$$' -bench Scrape -benchmem && \
 	  $(BIN)/bench-prometheus -for $(or $(FOR),5m) && $(BIN)/bench-prometheus -for $(or $(FOR),5m) -page "$$page"
 
 .PHONY: bench-shares
 bench-shares: tools $(BIN)/bench-shares ## Judge what tenants get of two cohorts under random load, with the real Kueue, and what alerts fire (FOR=10m, SEED=1, OUT=FILE)
-	@LOCKSTEP_PROMETHEUS=$$($(SUITE)/prometheus) $(BIN)/bench-shares -for $(or $(FOR),10m) -seed $(or $(SEED),1)
+	@programs=$$($(SUITE)/prometheus) && LOCKSTEP_PROMETHEUS="$$programs" $(BIN)/bench-shares -for $(or $(FOR),10m) -seed $(or $(SEED),1)
 
 .PHONY: soak
 soak: tools $(BIN)/soak ## Run many real jobs and look for leaks (JOBS=500, CONCURRENT=50, OUT=FILE)

@@ -57,7 +57,9 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("%s, %d cores, load %.1f before, %.0f min, scraped every 15 s:\n", report.Date, report.Cores, report.LoadBefore, report.Minutes)
 	for _, q := range queries {
-		fmt.Printf("  %-42s %.4g\n", q.what, report.Measured[q.what])
+		if value, ok := report.Measured[q.what]; ok {
+			fmt.Printf("  %-42s %.4g\n", q.what, value)
+		}
 	}
 	if *out != "" {
 		return testjob.WriteJSON(*out, report)

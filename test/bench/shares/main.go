@@ -18,6 +18,7 @@ import (
 
 	"lockstep.dev/lockstep/test/bench/series"
 	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/prometheus"
 	"lockstep.dev/lockstep/test/testjob"
 )
 
@@ -35,7 +36,7 @@ func run(ctx context.Context) error {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	length := flags.Duration("for", 10*time.Minute, "`time` in which jobs are created")
 	seed := flags.Uint64("seed", 1, "`number` that the load follows from")
-	programs := flags.String("prometheus", os.Getenv("LOCKSTEP_PROMETHEUS"), "`folder` with the program prometheus, for alerts (LOCKSTEP_PROMETHEUS)")
+	programs := flags.String("prometheus", os.Getenv(prometheus.Folder), "`folder` with the program prometheus, for alerts ("+prometheus.Folder+")")
 	out := flags.String("out", os.Getenv("OUT"), "write the numbers as JSON to this `file` (OUT)")
 	if err := flags.Parse(os.Args[1:]); err != nil {
 		return err

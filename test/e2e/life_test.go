@@ -174,10 +174,10 @@ func inLife(name, runtime string) testjob.Job {
 	return j
 }
 
-// led is one of three jobs that run at a time: their ranks yield, so that those of none keep an agent from answering.
+// led is one of three jobs that run at a time. Ranks spin while they wait, so they have two each.
 func led(name, seconds string) testjob.Job {
-	j := job("led-"+name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", seconds)
-	j.Env = []corev1.EnvVar{{Name: "OMPI_MCA_mpi_yield_when_idle", Value: "1"}}
+	j := job("led-"+name, "openmpi4-cpu", "mpirun", "-n", "2", "mpi-hello", "--sleep", seconds)
+	j.Slots = 1
 	return j
 }
 

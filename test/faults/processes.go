@@ -129,7 +129,7 @@ func processFaults() []Fault {
 			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, During: kill(mpi.NodeJob, daemon),
 		},
 		Fault{
-			Name: "worker frozen", How: "all processes of a worker get SIGSTOP", Ranks: true,
+			Name: "worker frozen", How: "all processes of a worker get SIGSTOP", Ranks: true, Limit: 90 * time.Second,
 			Want: []mpi.Reason{diagnose.WorkerLost}, During: freeze,
 			Settling: 45 * time.Second, // an agent that is frozen too ends when kubelet kills it, after the grace of 30 s
 		},

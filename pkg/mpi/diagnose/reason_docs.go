@@ -181,7 +181,7 @@ var reasonDocs = []ReasonDoc{
 		"The condition DisruptionTarget or the status of the pod.",
 		"start the job again: it gets other machines"},
 	{WorkerLost, ByInfrastructure, "a worker stopped answering or its connection broke while ranks ran",
-		"The keepalives between launcher and worker (every 2 s, 3 misses), or the end of the connection.",
+		"The keepalives between launcher and worker: none is answered for 20 s, or for 50 s where the worker's machine still acknowledges what it is sent; or the end of the connection.",
 		"check the machine of the worker, also whether it was started again, that no livenessProbe of the runtime fails (kubelet's event `Unhealthy`), and that nothing in the job sends SIGTERM to process 1 or to all processes of its pod; start the job again"},
 	{PodDeleted, ByInfrastructure, "somebody deleted a pod of the job while it ran",
 		"The deletion timestamp of the pod, without a word of the control plane about a disruption.",

@@ -18,9 +18,16 @@ import (
 // Dial opens a connection, as (*net.Dialer).DialContext does.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
+// Connection is a connection to an agent.
+type Connection struct {
+	*ssh.Client
+	// Wire is what carries it.
+	Wire net.Conn
+}
+
 // Connect connects to the agent at `host:port`, proves that this side holds the key and makes sure that the other side
 // does. The context bounds the handshake, not the life of the connection. The error is a *Failure.
-func Connect(ctx context.Context, dial Dial, key identity.Key, address string) (*ssh.Client, error) {
+func Connect(ctx context.Context, dial Dial, key identity.Key, address string) (*Connection, error) {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, failureOf(err)
@@ -30,7 +37,7 @@ func Connect(ctx context.Context, dial Dial, key identity.Key, address string) (
 		conn.Close()
 		return nil, err
 	}
-	return client, nil
+	return &Connection{client, conn}, nil
 }
 
 func handshake(ctx context.Context, conn net.Conn, key identity.Key, address string) (*ssh.Client, error) {

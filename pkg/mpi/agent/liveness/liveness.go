@@ -5,6 +5,7 @@ package liveness
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -17,46 +18,49 @@ const Request = "keepalive@openssh.com"
 type Keepalive struct {
 	// Interval is the time between two questions.
 	Interval time.Duration
-	// Misses is the number of intervals without an answer after which the other side is lost, at least 1.
+	// Misses is the number of intervals without an answer after which the other side is lost, at least 1. An interval counts
+	// once however late this process comes out of it: a time in which it did not run itself proves nothing.
 	Misses int
+	// Patience is how long the other side may be silent while its kernel acknowledges what it is sent: machine and network are
+	// well then, and only its process does not run. Less than all misses is as long as these.
+	Patience time.Duration
 }
 
-// Default notices a lost peer within 22 seconds. It could be sooner, but machines with many times more work than processors have left an
-// agent without an answer for 12 seconds, and a job that works must not end for that. A job whose node is lost shall have failed within 30.
-var Default = Keepalive{Interval: 2 * time.Second, Misses: 10}
+// Default notices within 22 seconds a peer whose machine is gone or cut off. It could be sooner, but machines with many times more work than
+// processors have left an agent without an answer for 30 seconds, and a job that works must not end for that. So a machine that acknowledges
+// packets has as long as Kubernetes gives one by default before it counts as lost (kube-controller-manager's --node-monitor-grace-period).
+var Default = Keepalive{Interval: 2 * time.Second, Misses: 10, Patience: 50 * time.Second}
 
 // SilentError says that the other side stopped answering.
-type SilentError struct{ For time.Duration }
+type SilentError struct {
+	For time.Duration
+	// Acknowledged reports whether its kernel still took what it was sent.
+	Acknowledged bool
+}
 
-func (e *SilentError) Error() string { return fmt.Sprintf("no answer for %v", e.For) }
+func (e *SilentError) Error() string {
+	text := fmt.Sprintf("no answer for %v", e.For)
+	if e.Acknowledged {
+		text += ", although its machine takes what it is sent"
+	}
+	return text
+}
 
 // Watch asks for signs of life until one stays out or the connection ends, and returns why, or until the context is
-// done, and returns nil. Any answer is a sign of life, a refusal too.
-func (k Keepalive) Watch(ctx context.Context, conn ssh.Conn) error {
-	_, err := k.WatchSilence(ctx, conn)
+// done, and returns nil. Any answer is a sign of life, a refusal too. wire is what carries the connection.
+func (k Keepalive) Watch(ctx context.Context, conn ssh.Conn, wire net.Conn) error {
+	_, err := k.WatchSilence(ctx, conn, wire)
 	return err
 }
 
 // WatchSilence is Watch, and also returns for how long the other side had left a question without an answer when the watch
 // ended: a peer that ends its connection by itself answers until then, one that is gone has been silent before.
-func (k Keepalive) WatchSilence(ctx context.Context, conn ssh.Conn) (silent time.Duration, err error) {
-	limit := k.Interval * time.Duration(k.Misses)
-	answers := make(chan error, 1)
+func (k Keepalive) WatchSilence(ctx context.Context, conn ssh.Conn, wire net.Conn) (silent time.Duration, err error) {
+	kernel := probed(wire, k.Interval)
 	for {
 		asked := time.Now()
-		go func() {
-			_, _, err := conn.SendRequest(Request, true, nil)
-			answers <- err
-		}()
-		select {
-		case err := <-answers:
-			if err != nil {
-				return time.Since(asked), err
-			}
-		case <-time.After(limit):
-			return time.Since(asked), &SilentError{For: limit}
-		case <-ctx.Done():
-			return time.Since(asked), nil
+		if err := k.ask(ctx, conn, kernel); err != nil || ctx.Err() != nil {
+			return time.Since(asked), err
 		}
 		select {
 		case <-time.After(k.Interval):
@@ -64,4 +68,39 @@ func (k Keepalive) WatchSilence(ctx context.Context, conn ssh.Conn) (silent time
 			return 0, nil
 		}
 	}
+}
+
+// ask returns nil once a question is answered or the context is done.
+func (k Keepalive) ask(ctx context.Context, conn ssh.Conn, kernel acknowledging) error {
+	answer := make(chan error, 1)
+	go func() {
+		_, _, err := conn.SendRequest(Request, true, nil)
+		answer <- err
+	}()
+	for missed := 1; ; missed++ {
+		select {
+		case err := <-answer:
+			return err
+		case <-ctx.Done():
+			return nil
+		case <-time.After(k.Interval):
+		}
+		if silence := k.silenceAfter(missed, kernel); silence != nil && len(answer) == 0 {
+			return silence
+		}
+	}
+}
+
+// silenceAfter is the error of a peer that is lost after so many intervals without an answer, nil for one that may come back.
+func (k Keepalive) silenceAfter(missed int, kernel acknowledging) error {
+	silent := time.Duration(missed) * k.Interval
+	switch {
+	case missed < k.Misses:
+		return nil
+	case !kernel.acknowledgedWithin(acknowledgements * k.Interval):
+		return &SilentError{For: silent}
+	case silent < k.Patience:
+		return nil
+	}
+	return &SilentError{For: silent, Acknowledged: true}
 }

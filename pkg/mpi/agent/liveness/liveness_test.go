@@ -3,6 +3,8 @@ package liveness_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -29,14 +31,14 @@ var keepalive = liveness.Keepalive{Interval: time.Millisecond, Misses: 3}
 func TestWatchReportsSilence(t *testing.T) {
 	mute := peer{answer: func() error { select {} }}
 	var silent *liveness.SilentError
-	if err := keepalive.Watch(t.Context(), mute); !errors.As(err, &silent) || silent.For != 3*time.Millisecond || err.Error() != "no answer for 3ms" {
+	if err := keepalive.Watch(t.Context(), mute, nil); !errors.As(err, &silent) || silent.For != 3*time.Millisecond || err.Error() != "no answer for 3ms" {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestWatchReportsALostConnection(t *testing.T) {
 	lost := errors.New("lost")
-	if err := keepalive.Watch(t.Context(), peer{answer: func() error { return lost }}); !errors.Is(err, lost) {
+	if err := keepalive.Watch(t.Context(), peer{answer: func() error { return lost }}, nil); !errors.Is(err, lost) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -50,7 +52,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 			cancel()
 		}
 		return nil
-	}})
+	}}, nil)
 	if err != nil || questions < 3 {
 		t.Errorf("got %v after %d questions", err, questions)
 	}
@@ -60,7 +62,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 func TestFollowEndsBetweenQuestions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answers := peer{answer: func() error { time.AfterFunc(time.Millisecond, cancel); return nil }}
-	if silent, err := keepalive100.WatchSilence(ctx, answers); err != nil || silent > time.Minute {
+	if silent, err := keepalive100.WatchSilence(ctx, answers, nil); err != nil || silent > time.Minute {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
@@ -69,14 +71,66 @@ func TestFollowEndsBetweenQuestions(t *testing.T) {
 func TestFollowTellsHowLongThePeerWasSilent(t *testing.T) {
 	const long = 20 * time.Millisecond
 	gone := peer{answer: func() error { time.Sleep(long); return errors.New("no route to host") }}
-	if silent, err := keepalive100.WatchSilence(t.Context(), gone); err == nil || silent < long {
+	if silent, err := keepalive100.WatchSilence(t.Context(), gone, nil); err == nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	mute := peer{answer: func() error { time.AfterFunc(long, cancel); select {} }}
-	if silent, err := keepalive100.WatchSilence(ctx, mute); err != nil || silent < long {
+	if silent, err := keepalive100.WatchSilence(ctx, mute, nil); err != nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
 
 var keepalive100 = liveness.Keepalive{Interval: time.Minute, Misses: 100}
+
+// Its kernel takes what it is sent, for as long as there is room: a process that is frozen, or gets no processor time, may go on later.
+func TestWatchIsPatientWithAMachineThatAcknowledges(t *testing.T) {
+	wire := connected(t)
+	mute := peer{answer: func() error { select {} }}
+	var silent *liveness.SilentError
+	patient := liveness.Keepalive{Interval: 500 * time.Millisecond, Misses: 1, Patience: 2 * time.Second}
+	err := patient.Watch(t.Context(), mute, wire)
+	if !errors.As(err, &silent) || silent.For != 2*time.Second || err.Error() != "no answer for 2s, although its machine takes what it is sent" {
+		t.Errorf("got %v", err)
+	}
+	late := 3
+	recovers := peer{answer: func() error {
+		if late--; late == 1 {
+			time.Sleep(time.Second) // more than all misses
+		}
+		if late == 0 {
+			return io.EOF
+		}
+		return nil
+	}}
+	if err := patient.Watch(t.Context(), recovers, wire); !errors.Is(err, io.EOF) {
+		t.Errorf("who answers late is not lost: %v", err)
+	}
+}
+
+// A connection that the kernel cannot speak for has no more time than its misses.
+func TestWatchIsNotPatientWithoutAKernelToAsk(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	mute := peer{answer: func() error { select {} }}
+	impatient := liveness.Keepalive{Interval: time.Millisecond, Misses: 3, Patience: time.Hour}
+	if err := impatient.Watch(t.Context(), mute, ours); err == nil || err.Error() != "no answer for 3ms" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// connected is a connection whose other side never reads.
+func connected(t *testing.T) net.Conn {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(); listener.Close() })
+	return conn
+}

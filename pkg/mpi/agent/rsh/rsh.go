@@ -144,7 +144,7 @@ func hostNames(table mpi.HostTable) string {
 // connectWithRetries tries as often as the options say, and more often where connections are refused: the gate has seen the node, and policy engines
 // that renew their rules on a busy machine reject for seconds what they let through before and after. Another key does not
 // get better.
-func (r Shell) connectWithRetries(ctx context.Context, host mpi.HostAddress) (*ssh.Client, error) {
+func (r Shell) connectWithRetries(ctx context.Context, host mpi.HostAddress) (*client.Connection, error) {
 	port := r.Options.Port
 	if port == 0 {
 		port = r.Settings.Port
@@ -166,7 +166,7 @@ func (r Shell) connectWithRetries(ctx context.Context, host mpi.HostAddress) (*s
 	}
 }
 
-func (r Shell) connectOnce(ctx context.Context, address string) (*ssh.Client, error) {
+func (r Shell) connectOnce(ctx context.Context, address string) (*client.Connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Options.ConnectTimeout)
 	defer cancel()
 	return client.Connect(ctx, r.Dial, r.Key, address)
@@ -174,7 +174,7 @@ func (r Shell) connectOnce(ctx context.Context, address string) (*ssh.Client, er
 
 // runWatched runs the command on the connection and watches the node meanwhile. Beside an error it returns since when the node
 // has been silent, zero for one that was not.
-func (r Shell) runWatched(ctx context.Context, conn *ssh.Client) (int, time.Time, error) {
+func (r Shell) runWatched(ctx context.Context, conn *client.Connection) (int, time.Time, error) {
 	if len(r.Options.Command) > process.MaxCommandLine {
 		return 0, time.Time{}, fmt.Errorf("the command has %d bytes, at most %d are possible", len(r.Options.Command), process.MaxCommandLine)
 	}
@@ -186,13 +186,13 @@ func (r Shell) runWatched(ctx context.Context, conn *ssh.Client) (int, time.Time
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		lasted, err := r.Options.Keepalive.WatchSilence(ctx, conn)
+		lasted, err := r.Options.Keepalive.WatchSilence(ctx, conn, conn.Wire)
 		silent <- silence{lasted, err}
 		if err != nil {
 			conn.Close()
 		}
 	}()
-	code, err := r.runSession(conn)
+	code, err := r.runSession(conn.Client)
 	if err == nil {
 		return code, time.Time{}, nil
 	}

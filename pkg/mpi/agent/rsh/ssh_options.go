@@ -172,8 +172,10 @@ func (o *Options) setKeywordOption(text string) (err error) {
 		o.ConnectionAttempts, err = parseCount(value)
 		o.Refusals = 0
 	case "serveraliveinterval":
+		o.Keepalive.Patience = 0 // who gives a limit means it
 		o.Keepalive.Interval, err = parseSeconds(value)
 	case "serveralivecountmax":
+		o.Keepalive.Patience = 0
 		o.Keepalive.Misses, err = parseCount(value)
 	}
 	if err != nil {

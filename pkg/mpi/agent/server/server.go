@@ -25,7 +25,7 @@ type Limits struct {
 	// Handshake is the time in which a connection must have authenticated, and how long it may wait before.
 	Handshake time.Duration
 	// Keepalive is how long an authenticated peer may be silent. It is longer than the client's: a client that is
-	// slow for a moment must not lose its job.
+	// slow must not lose its job.
 	Keepalive liveness.Keepalive
 	// Drain is how long sessions may go on when the server ends: longer than a command needs that is told to end.
 	Drain time.Duration
@@ -38,7 +38,7 @@ var DefaultLimits = Limits{
 	Waiting:         1024,
 	WaitingPerPeer:  64,
 	Handshake:       10 * time.Second,
-	Keepalive:       liveness.Keepalive{Interval: 5 * time.Second, Misses: 3},
+	Keepalive:       liveness.Keepalive{Interval: 5 * time.Second, Misses: 5, Patience: 2 * time.Minute},
 	Drain:           3 * time.Second,
 }
 
@@ -114,7 +114,7 @@ func (s *Server) serveConnection(ctx context.Context, conn net.Conn, limiter *pr
 	defer cancel()
 	go answerGlobalRequests(requests)
 	go func() {
-		if err := s.Limits.Keepalive.Watch(ctx, peer); err != nil {
+		if err := s.Limits.Keepalive.Watch(ctx, peer, conn); err != nil {
 			peer.Close()
 		}
 	}()

@@ -53,7 +53,7 @@ func dial(t *testing.T, key identity.Key, address string) *ssh.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return conn
+	return conn.Client
 }
 
 // echo answers with the command line, and with standard input.

@@ -116,7 +116,7 @@ test-python: tools ## Run the tests of the Python package: types, style, and pyt
 	@$(SUITE)/python
 
 .PHONY: test-e2e
-test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, or that of KUBECONFIG (FOCUS=REGEXP, PROCS=N)
+test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, or that of KUBECONFIG (FOCUS=REGEXP, LABELS=release, PROCS=N)
 	@$(SUITE)/e2e
 
 .PHONY: test-full

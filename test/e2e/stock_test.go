@@ -57,7 +57,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			}
 		})
 
-		It("is read right by Kubeflow's SDK, unmodified", func(ctx SpecContext) {
+		It("is read right by Kubeflow's SDK, unmodified", ofReleases, func(ctx SpecContext) {
 			seen := travel(ctx)
 			for _, runtime := range runtimes {
 				Expect(seen.Runtimes[runtime]).To(Equal([]any{float64(1), "cpu", "2"}), "Trainer reads numNodes as the number of launchers: %s", runtime)
@@ -65,7 +65,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			expectRightJourney(seen)
 		})
 
-		It("trains what the README of the Python package does", func(ctx SpecContext) {
+		It("trains what the README of the Python package does", ofReleases, func(ctx SpecContext) {
 			expectTrained(packaged(ctx))
 		})
 

@@ -31,6 +31,9 @@ const (
 // longest is said of what takes minutes, one spec after the other: it begins first, so that no process ends with it alone.
 const longest = SpecPriority(1)
 
+// ofReleases is the label of what takes long and shows once more, in another mode, what shorter specs show: `make test-full` runs it.
+var ofReleases = Label("release")
+
 // suite is what all processes know.
 type suite struct {
 	Cluster platform.Handle

@@ -43,6 +43,17 @@ func (c *Cluster) namespaceHandover(namespace string) (from, to string, moved bo
 	return was.tenant, is.tenant, true
 }
 
+// isDeletedFirst reports whether the stage of the tenant that a namespace belonged to deletes it before that of another one can have it.
+func (c *Cluster) isDeletedFirst(namespace string) bool {
+	_, _, moved := c.namespaceHandover(namespace)
+	was, is := c.was.namespaces[namespace], c.is.namespaces[namespace]
+	if !moved || was.kept || c.appliedByHand() || !c.prunesFolder(was.folder) {
+		return false
+	}
+	former, next := c.was.engine.stageOfFolder(c.Name, was.folder), c.is.engine.stageOfFolder(c.Name, is.folder)
+	return former != nil && (next == nil || former.object != next.object)
+}
+
 // volumesOf names the volumes that a namespace had, with their sizes.
 func (c *Cluster) volumesOf(namespace string) string {
 	var names []string

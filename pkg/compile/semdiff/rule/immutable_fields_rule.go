@@ -50,6 +50,9 @@ var immutableRule = &Rule{
 		if c.isForceSynced(part[0].After) {
 			return c.recreatedEffect(part)
 		}
+		if c.isDeletedFirst(part[0].After.ID.Namespace) {
+			return c.effect(part, DeletesObjects, Notice, "an object is deleted with its namespace and made again, with another "+specField(part[0])+": "+part[0].Kind())
+		}
 		kind, severity := part[0].Kind(), Warning
 		if kind == "PersistentVolumeClaim" {
 			severity = Critical

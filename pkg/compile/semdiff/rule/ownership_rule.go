@@ -216,7 +216,8 @@ func (c *Cluster) ownerLabelChanged(change *match.Change) Effect {
 	return c.effect(part, RestartsNothing, Warning, "an object has another owner, and goes with it").withClause("have", "objects with another owner")
 }
 
-// otherTenantEffect is an object that belongs to another tenant: a namespace goes with all that is in it, and its objects with it.
+// otherTenantEffect is an object that belongs to another tenant. The compiled policy lockstep-tenant-label keeps a namespace with its tenant as
+// long as it exists, so that the objects of the new one wait.
 func (c *Cluster) otherTenantEffect(change *match.Change) Effect {
 	part := []*match.Change{change}
 	id := change.After.ID
@@ -226,13 +227,18 @@ func (c *Cluster) otherTenantEffect(change *match.Change) Effect {
 	}
 	from, to, moved := c.namespaceHandover(name)
 	switch {
+	case moved && id.Kind == "Namespace" && c.isDeletedFirst(name):
+		return c.effect(part, DeletesObjects, Critical, "a namespace goes to another tenant: it is deleted with everything in it, running jobs too, and made again").withDetail(changeText(change)).
+			withClauseOf("namespace "+name, "go", "from "+from+" to "+to+", and everything in it is deleted").withJobs(JobsStopped).
+			withHelp("copy what must not be lost before this is merged; the objects of the other tenant wait until the namespace is gone")
 	case moved && id.Kind == "Namespace":
-		detail, rest := changeText(change), "from "+from+" to "+to+", with everything in it"
+		detail, rest := changeText(change), "with everything in it"
 		if volumes := c.volumesOf(name); volumes != "" {
-			detail, rest = detail+", with the volumes "+volumes, "from "+from+" to "+to+", with the data of its volumes "+volumes
+			detail, rest = detail+", with the volumes "+volumes, "with the data of its volumes "+volumes
 		}
-		return c.effect(part, AdmitsMore, Critical, "a namespace goes to another tenant, whose people get all that is in it").withDetail(detail).
-			withClauseOf("namespace "+name, "go", rest).withJobs(JobsHampered).withHelp("take away what the other tenant must not have before this is merged: data, Secrets, running jobs")
+		return c.effect(part, AdmitsMore, Critical, "a namespace goes to another tenant, whose people would get all that is in it: the API server refuses that until somebody deletes the namespace").
+			withDetail(detail).withClauseOf("namespace "+name, "stay", "with "+from+", and does not go to "+to+", until somebody deletes it, "+rest).withJobs(JobsHampered).
+			withHelp("copy what its tenant needs, then delete the namespace, which is made again for the other one: until then the objects of both are not applied")
 	case moved:
 		return c.effect(part, AdmitsMore, Warning, "an object belongs to another tenant").withJobs(JobsHampered)
 	}

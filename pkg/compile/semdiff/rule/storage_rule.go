@@ -53,7 +53,7 @@ func (c *Cluster) volumeRemoved(part []*match.Change) Effect {
 	change := part[0]
 	if from, to, moved := c.namespaceHandover(change.Before.ID.Namespace); moved && (c.staysOnCluster(change.Before) || change.Kind() != "PersistentVolumeClaim") {
 		return c.effect(part, LeavesObjects, Critical, "a volume stays, with its data, in a namespace that goes to another tenant").withDetail(change.Before.ID.String() + " of " + from + ", " + change.Old.Scalar("spec", "resources", "requests", "storage")).
-			withHelp("copy the data, and delete the volume before this is merged: people of " + to + " can mount it afterwards")
+			withHelp("copy the data, and delete the volume before " + to + " gets the namespace: people of " + to + " can mount it afterwards")
 	}
 	if c.staysOnCluster(change.Before) || change.Kind() != "PersistentVolumeClaim" {
 		return c.effect(part, LeavesObjects, Warning, "a volume is no longer compiled and stays, with its data, until somebody deletes it").

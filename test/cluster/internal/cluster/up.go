@@ -288,11 +288,23 @@ func (c *Cluster) bringUp(ctx context.Context, client *api.Client, running []*no
 	if err := c.waitNodes(ctx, client, len(running)); err != nil {
 		return err
 	}
+	if err := c.confinePods(running); err != nil {
+		return err
+	}
 	_, err = installed()
 	if _, loadErr := loaded(); err != nil || loadErr != nil {
 		return errors.Join(err, loadErr)
 	}
 	return a.Start(ctx, client)
+}
+
+// confinePods comes before the first pods do.
+func (c *Cluster) confinePods(running []*node.Running) error {
+	names := make([]string, len(running))
+	for i, r := range running {
+		names[i] = r.Name()
+	}
+	return c.tree.Confine(names)
 }
 
 // define makes all kinds known, and then lets the controllers start.

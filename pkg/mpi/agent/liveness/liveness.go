@@ -41,7 +41,7 @@ type SilentError struct {
 func (e *SilentError) Error() string {
 	text := fmt.Sprintf("no answer for %v", e.For)
 	if e.Acknowledged {
-		text += ", although its machine takes what it is sent"
+		text += ", although its machine takes what it is sent: frozen, or without processor time"
 	}
 	return text
 }

@@ -90,7 +90,7 @@ func TestWatchIsPatientWithAMachineThatAcknowledges(t *testing.T) {
 	var silent *liveness.SilentError
 	patient := liveness.Keepalive{Interval: 500 * time.Millisecond, Misses: 1, Patience: 2 * time.Second}
 	err := patient.Watch(t.Context(), mute, wire)
-	if !errors.As(err, &silent) || silent.For != 2*time.Second || err.Error() != "no answer for 2s, although its machine takes what it is sent" {
+	if !errors.As(err, &silent) || silent.For != 2*time.Second || err.Error() != "no answer for 2s, although its machine takes what it is sent: frozen, or without processor time" {
 		t.Errorf("got %v", err)
 	}
 	late := 3

@@ -34,7 +34,7 @@ func (t Tree) Confine(nodes []string) error {
 			return fmt.Errorf("%s: %w", list, err)
 		}
 		for i, share := range shares {
-			if err := confine(filepath.Join(m.Path, top, nodes[i], pods), share); err != nil {
+			if err := m.confine(filepath.Join(m.Path, top, nodes[i], pods), share); err != nil {
 				return fmt.Errorf("confine the pods of %s to processors: %w", nodes[i], err)
 			}
 		}
@@ -42,21 +42,32 @@ func (t Tree) Confine(nodes []string) error {
 	return nil
 }
 
-// confine lets a group and those in it use the processors of a list. Those in it come first: on cgroup v1 no group has a processor that the one
-// around it has not. What kubelet makes later has those of the group that it makes it in; when it starts again it widens the outermost one only.
-func confine(group, processors string) error {
+// confine lets a group and those in it use the processors of a list.
+func (m Mount) confine(group, processors string) error {
+	if !m.V2 {
+		if err := m.confineWithin(group, processors); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(group, "cpuset.cpus"), []byte(processors), 0o644)
+}
+
+// confineWithin comes first on cgroup v1, where no group has a processor that the one around it has not. What kubelet makes later has those of the
+// group that it makes it in; when it starts again it widens the outermost one only.
+func (m Mount) confineWithin(group, processors string) error {
 	entries, err := os.ReadDir(group)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		if entry.IsDir() {
-			if err := confine(filepath.Join(group, entry.Name()), processors); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+		if !entry.IsDir() {
+			continue
+		}
+		if err := m.confine(filepath.Join(group, entry.Name()), processors); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(group, "cpuset.cpus"), []byte(processors), 0o644)
+	return nil
 }
 
 // divide splits a list of processors, in the form of cpuset(7), into as many lists, of which none is empty; none where there are too few.

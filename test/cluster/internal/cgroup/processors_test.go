@@ -49,11 +49,12 @@ func FuzzDivide(f *testing.F) {
 
 func TestPodsOfANodeHaveProcessorsOfTheirOwn(t *testing.T) {
 	for name, c := range map[string]struct {
-		mount Mount
-		list  string
+		mount  Mount
+		list   string
+		groups []string
 	}{
-		"v1": {Mount{Controllers: []string{"cpuset"}}, "cpuset.cpus"},
-		"v2": {Mount{V2: true}, "cpuset.cpus.effective"},
+		"v1": {Mount{Controllers: []string{"cpuset"}}, "cpuset.cpus", []string{pods, pods + "/burstable"}},
+		"v2": {Mount{V2: true}, "cpuset.cpus.effective", []string{pods}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.mount.Path = t.TempDir()
@@ -66,7 +67,7 @@ func TestPodsOfANodeHaveProcessorsOfTheirOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			for node, want := range map[string]string{"node0": "0,1", "node1": "2,3"} {
-				for _, group := range []string{pods, pods + "/burstable"} {
+				for _, group := range c.groups {
 					if got, err := os.ReadFile(filepath.Join(c.mount.Path, top, node, group, "cpuset.cpus")); err != nil || string(got) != want {
 						t.Errorf("%s of %s: %q, %v", group, node, got, err)
 					}

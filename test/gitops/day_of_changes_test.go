@@ -35,9 +35,6 @@ type engine struct {
 	refuses func(ctx context.Context, stage, revision, words string)
 	// pause holds up a stage until the function that it returns is called.
 	pause func(ctx context.Context, stage string) func()
-	// forget makes a stage forget what it applied, for an engine that needs it where an object stays behind in a namespace that the account of the
-	// stage may no longer look at.
-	forget func(ctx context.Context, stage string)
 }
 
 // changeOfDay is a change of the specs. A stage may refuse it, with some words.
@@ -45,8 +42,6 @@ type changeOfDay struct {
 	what          string
 	edit          func(*repository)
 	stage, refuse string
-	// leaves is a stage that leaves an object behind where its account may no longer look.
-	leaves string
 	// job is a namespace in which somebody starts a job afterwards.
 	job string
 }
@@ -73,7 +68,7 @@ var changesOfDay = []changeOfDay{
 	}},
 	{what: "a namespace with a volume renamed", edit: func(r *repository) {
 		r.replace("tenants/climate.yaml", "namespaces: [climate]", "namespaces: [weather]")
-	}, leaves: "lockstep-tenant-climate", job: "weather"},
+	}, job: "weather"},
 	{what: "a tenant removed", edit: func(r *repository) { r.remove("tenants/botany.yaml") }},
 	{what: "a tenant renamed, whose namespace stays", edit: func(r *repository) {
 		r.remove("tenants/geology.yaml")
@@ -127,12 +122,7 @@ func dayOfChanges(of func() *engine) {
 			It("does what diff says: "+c.what, func(ctx SpecContext) {
 				c.edit(d.repository)
 				d.build()
-				if c.leaves != "" && d.forget != nil {
-					d.holds(ctx, c.what, d.diff, func() { d.arrives(ctx, c.leaves, "forbidden") })
-					d.forget(ctx, c.leaves)
-				} else {
-					d.holds(ctx, c.what, d.diff, func() { d.arrives(ctx, c.stage, c.refuse) })
-				}
+				d.holds(ctx, c.what, d.diff, func() { d.arrives(ctx, c.stage, c.refuse) })
 				if c.job != "" {
 					d.startJob(ctx, c.job, "openmpi5-cpu")
 				}

@@ -129,7 +129,7 @@ var _ = Describe("Flux", Ordered, ContinueOnFailure, func() {
 		tell("tenant removed: %.1f s", time.Since(begin).Seconds())
 		Expect(found(ctx, "kueue.x-k8s.io/v1beta2", "ClusterQueue", "", "geology")).To(BeFalse())
 		Expect(found(ctx, "v1", "PersistentVolumeClaim", "climate", "observations")).To(BeTrue(), "volumes are kept")
-		Expect(found(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", "lockstep-applier-climate")).To(BeFalse())
+		Expect(found(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", "lockstep-applier-climate")).To(BeFalse(), "the binding that stays with the volumes gives nothing")
 		Expect(found(ctx, "v1", "ServiceAccount", "flux-system", "lockstep-tenant-climate")).To(BeFalse())
 	})
 
@@ -141,14 +141,6 @@ var _ = Describe("Flux", Ordered, ContinueOnFailure, func() {
 			refuses: func(ctx context.Context, stage, revision, words string) { fails(ctx, stage, revision, words) },
 			// It looks every ten minutes, and when it is asked.
 			pause: func(ctx context.Context, stage string) func() { return func() { reconcile(ctx, stage) } },
-			forget: func(ctx context.Context, stage string) {
-				k, _ := kustomization(ctx, stage)
-				revision := k.Status.LastAttemptedRevision
-				Expect(admin.Delete(ctx, k)).To(Succeed())
-				Eventually(found).WithContext(ctx).WithArguments("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", stage).Should(BeFalse())
-				reconcile(ctx, "lockstep")
-				becomesReady(ctx, stage, revision)
-			},
 		}
 	})
 })

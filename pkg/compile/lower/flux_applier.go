@@ -11,6 +11,7 @@ import (
 
 var (
 	applierRule = origin.Rule("applier", "Flux applies what a tenant may write itself with the rights of this account, which end in the tenant's namespaces")
+	lookRule    = origin.Rule("applier", "where a volume outlives its place in git, Flux must still see that it is to be kept")
 	applyRule   = origin.Rule("applier", "what people of the tenant may write themselves, to apply, watch and prune it: nothing that bounds the tenant")
 )
 
@@ -22,7 +23,7 @@ const applierPrefix = "lockstep-applier-"
 var applyVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
 
 // fluxApplier adds the account with whose rights Flux applies a tenant's own objects: a role with their kinds, bound in each namespace. A
-// tenant without such objects has no account.
+// tenant without such objects has no account. The binding stays where a volume does: without the right to look at what it applied once, Flux fails.
 func (b *builder) fluxApplier(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
 	if len(own) == 0 {
 		return
@@ -33,8 +34,13 @@ func (b *builder) fluxApplier(c *plan.Cluster, t *plan.Tenant, own []object.Obje
 	b.add(applierRule, rbacVersion, "ClusterRole",
 		tenantMeta(t, nil, object.Text("", role, derivedOrigin(&t.Name.Origin, ofTenant))), object.List("rules", applierRules(own)...))
 	for i := range t.Namespaces {
+		namespace := &t.Namespaces[i]
+		metadata := tenantMeta(t, namespace, constantText("lockstep-applier"))
+		if holdsClaims(t, namespace.V) {
+			metadata.Put(object.Map("annotations", keepAnnotations(lookRule)...))
+		}
 		b.add(applierRule, rbacVersion, "RoleBinding",
-			tenantMeta(t, &t.Namespaces[i], constantText("lockstep-applier")),
+			metadata,
 			clusterRoleRef(role),
 			object.List("subjects", object.Map("",
 				object.Text("kind", "ServiceAccount", nil), object.Text("name", name, nil), planText("namespace", &c.GitOps.Namespace))))

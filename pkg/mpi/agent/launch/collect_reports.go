@@ -27,15 +27,17 @@ func withCurrentAges(report mpi.NodeReport, received time.Time) mpi.NodeReport {
 	return report
 }
 
-// reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost, and busyLimit one that
+// reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost, passedOverLimit one whose loss
+// the command passed over, which may be there, and busyLimit one that
 // accepts connections: its machine is there, and what it says of its ranks is the cause that is looked for. After a success
 // reportLimit is for one attempt, and successLimit for all of them: without its reports a success is none, and work must not be
 // lost because a machine is busy.
 const (
-	reportLimit  = 2 * time.Second
-	lostLimit    = 300 * time.Millisecond
-	busyLimit    = 10 * time.Second
-	successLimit = 20 * time.Second
+	reportLimit     = 2 * time.Second
+	lostLimit       = 300 * time.Millisecond
+	passedOverLimit = 5 * time.Second
+	busyLimit       = 10 * time.Second
+	successLimit    = 20 * time.Second
 )
 
 // reportInquiry is how hard the nodes are asked for their reports.
@@ -109,13 +111,15 @@ func (j *runningJob) finalReport(ctx context.Context, node mpi.Host, losses []ve
 }
 
 // reportLimitFor is how long a node may take for its report: little when rsh has lost it already, so that the end of the job
-// does not wait for a node that is gone. One that has lost its launch daemon only is there.
+// does not wait for a node that is gone, but where the job succeeded if it is there. One that has lost its launch daemon only is there.
 func reportLimitFor(node mpi.Host, losses []verdict.Loss, how reportInquiry) time.Duration {
 	gone := func(l verdict.Loss) bool {
 		return !l.IsDaemonOnly() && hosts.FirstLabel(l.Host) == hosts.FirstLabel(node.Name)
 	}
-	switch {
-	case slices.ContainsFunc(losses, gone):
+	switch lost := slices.ContainsFunc(losses, gone); {
+	case lost && how == afterSuccess:
+		return passedOverLimit
+	case lost:
 		return lostLimit
 	case how == afterSuccess:
 		return successLimit

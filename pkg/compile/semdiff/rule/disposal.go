@@ -47,7 +47,7 @@ func (c *Cluster) namespaceHandover(namespace string) (from, to string, moved bo
 func (c *Cluster) isDeletedFirst(namespace string) bool {
 	_, _, moved := c.namespaceHandover(namespace)
 	was, is := c.was.namespaces[namespace], c.is.namespaces[namespace]
-	if !moved || was.kept || c.appliedByHand() || !c.prunesFolder(was.folder) {
+	if !moved || was.kept || !c.prunesFolder(was.folder) {
 		return false
 	}
 	former, next := c.was.engine.stageOfFolder(c.Name, was.folder), c.is.engine.stageOfFolder(c.Name, is.folder)

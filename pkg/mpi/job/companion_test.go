@@ -60,10 +60,13 @@ func TestAccompany(t *testing.T) {
 	deadline.Children = []metav1.PartialObjectMetadata{key}
 	other := companion()
 	other.Runtime = &job.Runtime{Spec: runtimeOf(false).Spec}
-	told := complete
-	told.TrainJob = trainJobOf(hasCondition(trainer.TrainJobComplete, "True", t0), func(trainJob *trainer.TrainJob) {
-		trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: job.Running, Status: "False", Reason: string(job.ReasonFinished)})
-	})
+	toldOf := func(end time.Time) observe.Observed {
+		told := complete
+		told.TrainJob = trainJobOf(hasCondition(trainer.TrainJobComplete, "True", end), func(trainJob *trainer.TrainJob) {
+			trainJob.Status.Conditions = append(trainJob.Status.Conditions, metav1.Condition{Type: job.Running, Status: "False", Reason: string(job.ReasonFinished)})
+		})
+		return told
+	}
 	never := companion(guarded)
 	never.Bounds = observe.NamespaceBounds{Quotas: []corev1.ResourceQuota{quotaOf(resources("pods", "1"), nil)}}
 	overdue := never
@@ -88,12 +91,13 @@ func TestAccompany(t *testing.T) {
 		"HalfMade": {"what is there is used", with(notYet, policy("n1", owned("demo", "uid-new"))), outline{Ours: true}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Others":   {"one that somebody else put there stays, which is said", with(notYet, policy("n1", nil)), outline{Ours: true}, []string{"Guarded=False/NameTaken", "PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Squatted": {"Trainer uses a key that others know, which is said", with(notYet, squat), outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi"}}, []string{"Guarded=False/NameTaken", "PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
-		"Late":     {"and at the end, if it came after the first look", with(complete, squat), outline{Ours: true, End: job.ReasonCompleted}, []string{"Guarded=False/NameTaken", "PodsReady=False/Finished", "Running=False/Finished"}},
+		"Late":     {"and at the end, if it came after the first look", with(complete, squat), outline{Ours: true, End: job.ReasonCompleted, Requeue: phase.KeyRecheck}, []string{"Guarded=False/NameTaken", "PodsReady=False/Finished", "Running=False/Finished"}},
 		"Runs":     {"and the launcher gets its table", withPods(companion(guarded), all...), outline{Ours: true, Rendezvous: true}, []string{"PodsReady=True/PodsReady", "Running=False/WaitingForNodes"}},
 		"Failed":   {"the cause is found; the key stays, because Trainer would make a new one", oom, outline{Ours: true, End: "OOMKilled"}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/OOMKilled"}},
-		"Complete": {"the key goes", complete, outline{Ours: true, End: job.ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
-		"Deadline": {"Trainer has deleted the JobSet", deadline, outline{Ours: true, End: "DeadlineExceeded", Delete: []string{"Secret demo-mpi-ssh-auth s1"}}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/DeadlineExceeded"}},
-		"Told":     {"and then nothing more is done", told, outline{}, nil},
+		"Complete": {"the key goes", complete, outline{Ours: true, End: job.ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Requeue: phase.KeyRecheck}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
+		"Deadline": {"Trainer has deleted the JobSet", deadline, outline{Ours: true, End: "DeadlineExceeded", Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Requeue: phase.KeyRecheck}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/DeadlineExceeded"}},
+		"Raced":    {"and once more, where a pass of Trainer that had not seen the end makes it again", toldOf(t0.Add(-5 * time.Second)), outline{Ours: true, Over: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Requeue: phase.KeyRecheck}, []string{}},
+		"Told":     {"and then nothing more is done", toldOf(t0.Add(-10 * time.Second)), outline{}, nil},
 		"Other":    {"runtimes that are not ours are Trainer's alone", other, outline{}, nil},
 		"Overdue":  {"a companion ends no gang, and looks on", overdue, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsAskedAgain}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},
 		"Never":    {"Trainer starts what can never run; we say so", never, outline{Ours: true, Waiting: "QuotaExceeded", Requeue: podsAskedAgain}, []string{"PodsReady=False/QuotaExceeded", "Running=False/WaitingForPods"}},

@@ -4,7 +4,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
@@ -17,6 +16,8 @@ import (
 // of each pass, and makes what is missing), so that the key of a failed job stays; no pod is left that it opens.
 func decideBesideTrainer(f *phase.Facts, state phase.JobState) Decision {
 	switch {
+	case f.EndPublished():
+		return Decision{Ours: true, Finished: true, Delete: f.KeySecrets(), RequeueAfter: phase.KeyRecheck}
 	case job.IsFinished(f.TrainJob):
 		return decideAfterTrainerEnd(f, state)
 	case f.StalePolicies():
@@ -44,9 +45,9 @@ func decideBesideTrainer(f *phase.Facts, state phase.JobState) Decision {
 // decideAfterTrainerEnd tells why a job ended, once it is known.
 func decideAfterTrainerEnd(f *phase.Facts, state phase.JobState) Decision {
 	decision := Decision{Ours: true, End: state.End}
-	failed := f.PublishedCondition(trainer.TrainJobFailed)
-	if state.Phase == phase.Complete || failed.Reason == string(diagnose.DeadlineExceeded) {
+	if f.KeyMayGo() {
 		decision.Delete = f.KeySecrets()
+		decision.RequeueAfter = phase.KeyRecheck
 	}
 	if state.End == nil {
 		decision.RequeueAfter = phase.CauseRecheck

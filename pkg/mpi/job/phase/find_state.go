@@ -117,8 +117,10 @@ func (f *Facts) stateWithJobSet() JobState {
 // stateUnderTrainer is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
 func (f *Facts) stateUnderTrainer() JobState {
 	switch {
-	case f.Runtime == nil, !f.Runtime.IsCompiled(), f.EndPublished():
+	case f.Runtime == nil, !f.Runtime.IsCompiled(), f.EndPublished() && !f.KeyMayComeBack():
 		return JobState{}
+	case f.EndPublished():
+		return JobState{Phase: f.publishedEndPhase()}
 	case job.IsFinished(f.TrainJob):
 		return f.stateEndedByTrainer()
 	case f.StalePolicies():

@@ -1,0 +1,38 @@
+package phase
+
+import (
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+const (
+	// keyMadeWithin is how long after the end of a job Kubeflow Trainer may make its key again: a pass that had not seen the end yet makes what
+	// is missing.
+	keyMadeWithin = 10 * time.Second
+	// KeyRecheck is how often we look whether it has.
+	KeyRecheck = 5 * time.Second
+)
+
+// KeyMayGo reports whether the key of a job that Kubeflow Trainer has ended can be deleted for good. Trainer 2.3 forgets other failures at the
+// beginning of each pass, and makes what is missing.
+func (f *Facts) KeyMayGo() bool { return f.lastingEnd() != nil }
+
+// KeyMayComeBack reports whether Trainer may still make a key again that has been deleted.
+func (f *Facts) KeyMayComeBack() bool {
+	end := f.lastingEnd()
+	return end != nil && f.Now.Sub(end.LastTransitionTime.Time) < keyMadeWithin
+}
+
+func (f *Facts) lastingEnd() *metav1.Condition {
+	if f.HasPublishedCondition(trainer.TrainJobComplete) {
+		return f.PublishedCondition(trainer.TrainJobComplete)
+	}
+	if failed := f.PublishedCondition(trainer.TrainJobFailed); failed != nil && failed.Reason == string(diagnose.DeadlineExceeded) {
+		return failed
+	}
+	return nil
+}

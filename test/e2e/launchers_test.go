@@ -52,7 +52,7 @@ func otherLaunchers(arguments ...string) []testjob.Job {
 }
 
 // Upstream's own runtime has OpenSSH in place of the agent: what our controller gives it is all there is.
-var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller", Ordered, func() {
+var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller", Ordered, ofReleases, func() {
 	const unchanged, once = "upstream-openssh", "upstream-openssh-once"
 
 	BeforeAll(func(ctx SpecContext) {
@@ -72,8 +72,9 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 	})
 
 	It("runs all ranks on all nodes, and tells of a rank that failed", func(ctx SpecContext) {
-		// There is no gate: before all nodes answer mpirun fails, and a restart would do what this waits for. The launcher has no sshd.
-		reached := `for host in $(cut -d " " -f 1 ` + mpi.HostfilePath + ` | grep -v "^$HOSTNAME"); do until (: </dev/tcp/$host/2222) 2>/dev/null; do sleep 0.2; done; done; exec "$@"`
+		// There is no gate: before all nodes answer, and have names, mpirun fails, and a restart would do what this waits for. The launcher has no sshd.
+		reached := `for host in $(cut -d " " -f 1 ` + mpi.HostfilePath + `); do until getent hosts $host; do sleep 0.2; done; done >/dev/null
+			for host in $(cut -d " " -f 1 ` + mpi.HostfilePath + ` | grep -v "^$HOSTNAME"); do until (: </dev/tcp/$host/2222) 2>/dev/null; do sleep 0.2; done; done; exec "$@"`
 		good := own(unchanged, "bash", "-c", reached, "mpirun", "mpirun", "mpi-hello")
 		bad := own(once, append(good.Command, "--exit-rank", "3", "--exit-code", "3")...)
 		good.Name, bad.Name = "openssh", "openssh-fails"

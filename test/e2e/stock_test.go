@@ -58,11 +58,11 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 		})
 
 		It("is read right by Kubeflow's SDK, unmodified", ofReleases, func(ctx SpecContext) {
-			seen := travel(ctx)
+			seen := travel(ctx, runtimes...)
 			for _, runtime := range runtimes {
 				Expect(seen.Runtimes[runtime]).To(Equal([]any{float64(1), "cpu", "2"}), "Trainer reads numNodes as the number of launchers: %s", runtime)
 			}
-			expectRightJourney(seen)
+			expectRightJourney(seen, runtimes...)
 		})
 
 		It("trains what the README of the Python package does", ofReleases, func(ctx SpecContext) {

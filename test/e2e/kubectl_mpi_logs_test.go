@@ -121,7 +121,7 @@ func killFirst(pod corev1.Pod) {
 		folder := filepath.Dir(file)
 		group, _ := os.ReadFile(file)
 		status, _ := os.ReadFile(filepath.Join(folder, "status"))
-		isFirst := strings.Contains(string(status), "\t1\n") && strings.HasPrefix(string(status), "Name:\tmpi-agent\n")
+		isFirst := strings.Contains(string(status), "\t1\n") && strings.HasPrefix(string(status), "Name:\tmpi-")
 		if !isFirst || !strings.Contains(string(group), string(pod.UID)) {
 			continue
 		}

@@ -130,17 +130,18 @@ var _ = Describe("With two replicas of the controller", Ordered, Serial, func() 
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster.ScaleController(ctx, 1)).To(Succeed()) })
 	})
 
-	// One job runs, one starts, and one comes when there is no leader.
-	It("jobs complete, each pod made once, when the leader is killed", func(ctx SpecContext) {
+	// One job runs, one starts, and one comes when there is no leader. Kill returns what the lease is like once somebody leads again.
+	survive := func(ctx SpecContext, kill func(leader *corev1.Pod) gomegatypes.GomegaMatcher) {
 		pods := map[string]sets.Set[string]{}
 		watching := seePods(ctx, pods)
-		jobs := []*trainer.TrainJob{start(ctx, editor, led("running", "8")), submit(ctx, editor, led("starting", "1").TrainJob())}
-		leader := leaderOf(ctx)
+		jobs := []*trainer.TrainJob{start(ctx, editor, ofThree("running", "8")), submit(ctx, editor, ofThree("starting", "1").TrainJob())}
+		leader := &corev1.Pod{}
+		Expect(admin.Client.Get(ctx, client.ObjectKey{Namespace: platform.Namespace, Name: ptr.Deref(leaseOf(ctx).HolderIdentity, "")}, leader)).To(Succeed())
+		led := kill(leader)
 		killed := time.Now()
-		Expect(admin.Client.Delete(ctx, &corev1.Pod{ObjectMeta: owned(leader, platform.Namespace)}, client.GracePeriodSeconds(0))).To(Succeed())
-		jobs = append(jobs, submit(ctx, editor, led("coming", "1").TrainJob()))
-		Eventually(leaderOf).WithContext(ctx).WithPolling(20 * time.Millisecond).ShouldNot(Or(BeEmpty(), Equal(leader)))
-		AddReportEntry("another replica led", fmt.Sprintf("%.1f s after the pod of the leader was deleted", time.Since(killed).Seconds()))
+		jobs = append(jobs, submit(ctx, editor, ofThree("coming", "1").TrainJob()))
+		Eventually(leaseOf).WithContext(ctx).WithPolling(20 * time.Millisecond).Should(led)
+		AddReportEntry("led again", fmt.Sprintf("by %s, %.1f s after the end of %s", ptr.Deref(leaseOf(ctx).HolderIdentity, ""), time.Since(killed).Seconds(), leader.Name))
 		for _, object := range jobs {
 			Eventually(completes(ctx, editor, object)).Should(BeTrue(), object.Name)
 		}
@@ -148,6 +149,20 @@ var _ = Describe("With two replicas of the controller", Ordered, Serial, func() 
 		for _, object := range jobs {
 			Expect(pods[object.Name].Len()).To(Equal(2), "pods of %s: %v", object.Name, pods[object.Name])
 		}
+	}
+
+	It("jobs complete, each pod made once, when the leader is deleted", func(ctx SpecContext) {
+		survive(ctx, func(leader *corev1.Pod) gomegatypes.GomegaMatcher {
+			Expect(admin.Client.Delete(ctx, leader, client.GracePeriodSeconds(0))).To(Succeed())
+			return HaveField("HolderIdentity", HaveValue(Not(Equal(leader.Name)))) // its container lives on for a moment
+		})
+	})
+
+	It("jobs complete, each pod made once, when the leader is killed", ofReleases, func(ctx SpecContext) {
+		survive(ctx, func(leader *corev1.Pod) gomegatypes.GomegaMatcher {
+			killFirst(*leader)
+			return HaveField("RenewTime.Time", BeTemporally(">", time.Now())) // by the other, or by its next container
+		})
 	})
 })
 
@@ -174,19 +189,19 @@ func inLife(name, runtime string) testjob.Job {
 	return j
 }
 
-// led is one of three jobs that run at a time. Ranks spin while they wait, so they have two each.
-func led(name, seconds string) testjob.Job {
+// ofThree is one of three jobs that run at a time. Ranks spin while they wait, so they have two each.
+func ofThree(name, seconds string) testjob.Job {
 	j := job("led-"+name, "openmpi4-cpu", "mpirun", "-n", "2", "mpi-hello", "--sleep", seconds)
 	j.Slots = 1
 	return j
 }
 
-// leaderOf is the name of the pod that has the lease.
-func leaderOf(ctx context.Context) string {
+// leaseOf says which pod leads, and when it last said so.
+func leaseOf(ctx context.Context) coordinationv1.LeaseSpec {
 	GinkgoHelper()
 	lease := &coordinationv1.Lease{}
 	Expect(admin.Client.Get(ctx, client.ObjectKey{Namespace: platform.Namespace, Name: mpi.ControllerName}, lease)).To(Succeed())
-	return ptr.Deref(lease.Spec.HolderIdentity, "")
+	return lease.Spec
 }
 
 // seePods collects the names of all pods of the tenant's jobs from now on, by job, until it is ended.

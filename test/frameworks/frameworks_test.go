@@ -47,7 +47,7 @@ while read -r host _; do
     /usr/local/bin/%s < /dev/null &
   pids="$pids $!" number=$((number + 1))
 done < ` + mpi.HostfilePath + `
-for pid in $pids; do wait $pid || exit; done`
+for pid in $pids; do wait -n || exit; done`
 
 // way is one way to start a framework.
 type way struct {

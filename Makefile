@@ -168,6 +168,7 @@ vulnerabilities: ## Look for known vulnerabilities in what the programs call, wh
 
 .PHONY: release
 release: $(SCHEMAS) ## Make the files of a release in build/release: archives, images, chart, licences, checksums (VERSION=v0.1.0, ARCH=amd64,arm64, URL=where they are fetched from)
+	@pkg/mpi/agent/waiting/compile-library $(subst $(comma), ,$(or $(ARCH),amd64$(comma)arm64))
 	@go run ./internal/release -version "$(VERSION)" -arch "$(or $(ARCH),amd64$(comma)arm64)" -url "$(URL)"
 
 # On branches the schemas are not kept. A tag has them, so that `go install` of a version gets them too.
@@ -254,6 +255,11 @@ tools: first-words $(BIN)/runtime-compiler $(BIN)/kubectl-mpi $(BIN)/cluster $(B
 first-words:
 	@[ -e $(BIN)/runtime-compiler ] || echo "building our own programs first; with empty caches this takes some minutes"
 
+# The library that the agent embeds, which counts how long ranks are inside of MPI.
+.PHONY: waiting
+waiting:
+	@pkg/mpi/agent/waiting/compile-library $$(go env GOHOSTARCH)
+
 # Go knows best what is out of date, so these always ask it; nothing changed takes a fraction of a second.
 .PHONY: FORCE
 FORCE:
@@ -261,7 +267,7 @@ FORCE:
 $(BIN)/cluster: FORCE
 	@go build -C test/cluster -o $(CURDIR)/$@ .
 
-$(BIN)/images: FORCE
+$(BIN)/images: FORCE waiting
 	@go build -C test/images -o $(CURDIR)/$@ .
 
 # Two programs: the first looks for the second beside itself, which renders charts.

@@ -26,7 +26,7 @@ var _ = Describe("A job that is traced", func() {
 	It("is refused where what it asks for cannot be recorded", func(ctx SpecContext) {
 		unknown := job("untraceable", "openmpi4-cpu", "true").TrainJob()
 		unknown.Annotations = map[string]string{mpi.TraceAnnotation: "everything"}
-		Expect(editor.Client.Create(ctx, unknown)).To(MatchError(ContainSubstring("allowed are `traffic`, `horovod` and `nccl`")))
+		Expect(editor.Client.Create(ctx, unknown)).To(MatchError(ContainSubstring("allowed are `traffic`, `waiting`, `horovod` and `nccl`")))
 
 		without := job("without-volume", "openmpi4-cpu", "true").TrainJob()
 		without.Annotations = map[string]string{mpi.TraceAnnotation: "horovod"}

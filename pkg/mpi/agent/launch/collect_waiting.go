@@ -7,6 +7,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/waiting"
 )
 
@@ -16,14 +17,29 @@ func (j *runningJob) logWaiting(ctx context.Context) {
 	if !waiting.IsAsked(j.command.Environment) {
 		return
 	}
-	newest, _ := j.ranks.NewestLaunch()
-	for _, line := range waiting.LaunchOf(j.askWaiting(ctx), time.Since(newest.After).Seconds()).Lines() {
+	for _, line := range j.askWaiting(ctx).Lines() {
 		j.Log.Print("waiting: ", line)
 	}
 }
 
-// askWaiting asks all pods.
-func (j *runningJob) askWaiting(ctx context.Context) []waiting.HostPod {
+// waitingInterval is the time between two looks at how long ranks wait.
+const waitingInterval = time.Minute
+
+// logStragglers names ranks that keep the others waiting, while the command runs and until the context ends, where the job has that counted.
+func (j *runningJob) logStragglers(ctx context.Context) {
+	if !waiting.IsAsked(j.command.Environment) {
+		return
+	}
+	var watcher waiting.Watcher
+	for sleep.For(ctx, waitingInterval) {
+		if line := watcher.Observe(j.askWaiting(ctx)); line != "" {
+			j.Log.Print("waiting: ", line)
+		}
+	}
+}
+
+// askWaiting asks all pods about the newest launch.
+func (j *runningJob) askWaiting(ctx context.Context) waiting.Launch {
 	nodes := j.otherHosts()
 	answers := askNodes(ctx, j, nodes, func(ctx context.Context, address string) (mpi.NodeWaiting, error) {
 		return client.AskWaiting(ctx, j.Dial, j.Key, address)
@@ -33,5 +49,6 @@ func (j *runningJob) askWaiting(ctx context.Context) []waiting.HostPod {
 	for i, node := range nodes {
 		pods = append(pods, waiting.HostPod{Host: hosts.FirstLabel(node.Name), NodeWaiting: answers[i]})
 	}
-	return pods
+	newest, _ := j.ranks.NewestLaunch()
+	return waiting.LaunchOf(pods, time.Since(newest.After).Seconds())
 }

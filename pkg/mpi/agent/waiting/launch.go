@@ -77,21 +77,37 @@ func (r placedRank) calls() uint64 {
 	return sum
 }
 
-// byShare are the ranks, the one that waits least first.
-func (l Launch) byShare() []placedRank {
-	return slices.SortedStableFunc(slices.Values(l), func(a, b placedRank) int { return cmp.Compare(a.share(), b.share()) })
+// shares are the parts of their runs that the ranks were inside of MPI, the smallest first.
+func (l Launch) shares() []rankShare {
+	var shares []rankShare
+	for _, rank := range l {
+		shares = append(shares, rankShare{rank, rank.share()})
+	}
+	return sortShares(shares)
 }
+
+// rankShare is a part of some time that a rank was inside of MPI.
+type rankShare struct {
+	placedRank
+	part float64
+}
+
+func sortShares(shares []rankShare) []rankShare {
+	slices.SortStableFunc(shares, func(a, b rankShare) int { return cmp.Compare(a.part, b.part) })
+	return shares
+}
+
+func medianOf(shares []rankShare) float64 { return shares[len(shares)/2].part }
 
 // Stragglers, as seen from MPI: the others wait there, and it does not.
 const (
-	// muchWaiting is the share of their run that the others must wait at least, and apart by how much less a straggler does.
+	// muchWaiting is the part of the time that the others must wait at least, and apart by how much less a straggler does.
 	muchWaiting = 0.1
 	apart       = 0.1
 )
 
-// straggler is the rank for which the others wait, if there is one, and the share of the run that the median waits.
-func (l Launch) straggler() (rank placedRank, median float64, found bool) {
-	ranks := l.byShare()
-	least, median := ranks[0], ranks[len(ranks)/2].share()
-	return least, median, median >= muchWaiting && least.share() <= median-apart
+// findStraggler returns the rank for which the others wait, if there is one.
+func findStraggler(shares []rankShare) (rankShare, bool) {
+	least, median := shares[0], medianOf(shares)
+	return least, median >= muchWaiting && least.part <= median-apart
 }

@@ -21,9 +21,9 @@ func (l Launch) Lines() []string {
 	if len(l) == 0 {
 		return []string{"no rank was counted: programs that load MPI as a shared library are, from MPI_Init on"}
 	}
-	ranks := l.byShare()
+	shares := l.shares()
 	lines := []string{fmt.Sprintf("counted of %d ranks: inside of MPI for %s to %s of their run after MPI_Init, the median for %s",
-		len(l), percent(ranks[0].share()), percent(ranks[len(ranks)-1].share()), percent(ranks[len(ranks)/2].share()))}
+		len(l), percent(shares[0].part), percent(shares[len(shares)-1].part), percent(medianOf(shares)))}
 	switch nodes := l.byHost(); {
 	case len(l) <= maxRows:
 		lines = append(lines, rankTable(l)...)
@@ -31,17 +31,21 @@ func (l Launch) Lines() []string {
 		lines = append(lines, nodeTable(nodes)...)
 		fallthrough
 	default:
-		lines = append(lines, rankTable(ranks[:maxLeast])...)
+		var least []placedRank
+		for _, s := range shares[:maxLeast] {
+			least = append(least, s.placedRank)
+		}
+		lines = append(lines, rankTable(least)...)
 	}
-	return append(lines, l.describeStraggler()...)
+	if straggler, found := findStraggler(shares); found {
+		lines = append(lines, describeStraggler(straggler, shares, "its run"))
+	}
+	return lines
 }
 
-func (l Launch) describeStraggler() []string {
-	if rank, median, found := l.straggler(); found {
-		return []string{fmt.Sprintf("rank %d (%s) keeps the others waiting: it was inside of MPI for %s of its run, the median of %d ranks for %s; it has more to do than they have, or is slower at it",
-			rank.Rank, rank.host, percent(rank.share()), len(l), percent(median))}
-	}
-	return nil
+func describeStraggler(straggler rankShare, shares []rankShare, when string) string {
+	return fmt.Sprintf("rank %d (%s) keeps the others waiting: it was inside of MPI for %s of %s, the median of %d ranks for %s; it has more to do than they have, or is slower at it",
+		straggler.Rank, straggler.host, percent(straggler.part), when, len(shares), percent(medianOf(shares)))
 }
 
 // byHost are the ranks of each pod, in the order of the lowest.
@@ -98,9 +102,9 @@ func (r placedRank) describeEnd() string {
 func nodeTable(nodes []Launch) []string {
 	rows := [][]string{{"", "ranks", "in MPI: least", "median", "most"}}
 	for _, node := range nodes {
-		ranks := node.byShare()
+		shares := node.shares()
 		rows = append(rows, []string{
-			node[0].host, fmt.Sprint(len(node)), percent(ranks[0].share()), percent(ranks[len(ranks)/2].share()), percent(ranks[len(ranks)-1].share()),
+			node[0].host, fmt.Sprint(len(node)), percent(shares[0].part), percent(medianOf(shares)), percent(shares[len(shares)-1].part),
 		})
 	}
 	return align(rows, make([]string, len(rows)))

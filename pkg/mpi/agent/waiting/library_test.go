@@ -2,6 +2,7 @@ package waiting
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,7 @@ type programs struct {
 	linked, loading, plain, extension string
 }
 
-func compilePrograms(t *testing.T) programs {
+func compilePrograms(t testing.TB) programs {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
 		t.Skip("there is no gcc")
@@ -213,5 +214,28 @@ func TestLibraryReplacesTheFileOfAnEarlierLaunch(t *testing.T) {
 	ranks := Pod{StateDir: stateDir, EndOf: never}.Read().Ranks
 	if len(ranks) != 1 || !ranks[0].Finalized || (placedRank{RankWaiting: ranks[0]}).calls() != 7 {
 		t.Errorf("%+v", ranks)
+	}
+}
+
+// What a call costs that does nothing: the least of many batches, because other programs of the machine only add to it.
+func BenchmarkCall(b *testing.B) {
+	p := compilePrograms(b)
+	environment, err := Preload([]string{mpi.WaitingVariable + "=" + mpi.WaitingPath, "PMI_RANK=0"}, b.TempDir())
+	if err != nil {
+		b.Skip(err)
+	}
+	for name, environment := range map[string][]string{"Off": {}, "On": environment} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				command := exec.Command(p.linked, "loop")
+				command.Env = environment
+				text, err := command.Output()
+				var least float64
+				if _, scanErr := fmt.Sscanf(string(text), "init 0\n%f ns\n", &least); err != nil || scanErr != nil {
+					b.Fatalf("%s, %v, %v", text, err, scanErr)
+				}
+				b.ReportMetric(least, "ns/call")
+			}
+		})
 	}
 }

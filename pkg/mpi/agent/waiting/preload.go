@@ -52,12 +52,19 @@ func Preload(environment []string, stateDir string) ([]string, error) {
 	if err := state.ReplaceFile(path, library, 0o555); err != nil {
 		return environment, fmt.Errorf("waiting is not counted: write its library: %w", err)
 	}
-	// Behind those of the user: a tool of his own that counts calls goes on to do so, in our place.
-	others, _ := proc.VariableValue(environment, preloadVariable)
 	return process.OverrideVariables(environment, []string{
-		preloadVariable + "=" + strings.TrimPrefix(others+":"+path, ":"),
+		// Behind those of the user: a tool of his own that counts calls goes on to do so, in our place.
+		appendedTo(environment, preloadVariable, path),
+		// Programs with GCC's AddressSanitizer do not start behind a library. Ours has nothing that it looks after.
+		appendedTo(environment, "ASAN_OPTIONS", "verify_asan_link_order=0"),
 		mpi.WaitingVariable + "=" + filepath.Join(stateDir, filepath.Base(mpi.WaitingPath)),
 	}), nil
+}
+
+// appendedTo is a variable whose value is a list with colons between its words, with one word more.
+func appendedTo(environment []string, variable, word string) string {
+	list, _ := proc.VariableValue(environment, variable)
+	return variable + "=" + strings.TrimPrefix(list+":"+word, ":")
 }
 
 // noExec is ST_NOEXEC of statfs(2).

@@ -43,7 +43,7 @@ func compilePrograms(t testing.TB) programs {
 }
 
 // counted runs a program as rank 3 with the library, and returns what it printed, how it ended, and what was counted of it.
-func (p programs) counted(t *testing.T, environment []string, argv ...string) (string, error, []mpi.RankWaiting) {
+func (p programs) counted(t *testing.T, environment []string, argv ...string) (string, []mpi.RankWaiting, error) {
 	t.Helper()
 	stateDir := t.TempDir()
 	with, err := Preload(append(environment, mpi.WaitingVariable+"="+mpi.WaitingPath, "PMI_RANK=3"), stateDir)
@@ -53,7 +53,7 @@ func (p programs) counted(t *testing.T, environment []string, argv ...string) (s
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Env = with
 	text, err := command.CombinedOutput()
-	return string(text), err, Pod{StateDir: stateDir, EndOf: never}.Read().Ranks
+	return string(text), Pod{StateDir: stateDir, EndOf: never}.Read().Ranks, err
 }
 
 func never(int) (time.Time, bool) { return time.Time{}, false }
@@ -72,7 +72,7 @@ func TestLibraryCountsWhatAProgramDoes(t *testing.T) {
 			if err != nil || !strings.Contains(string(want), "alltoallw 0") {
 				t.Fatal(string(want), err)
 			}
-			got, err, ranks := p.counted(t, tc.environment, tc.program)
+			got, ranks, err := p.counted(t, tc.environment, tc.program)
 			if err != nil || got != string(want) {
 				t.Fatalf("it prints %q instead of %q, and ends with %v", got, want, err)
 			}
@@ -97,7 +97,7 @@ func TestLibraryCountsWhatAProgramDoes(t *testing.T) {
 // Open MPI 5.0 has no calls with large counts, and mpi4py looks whether there are: now there always are.
 func TestLibraryDoesLargeCountsBySmallOnes(t *testing.T) {
 	p := compilePrograms(t)
-	text, err, _ := p.counted(t, nil, p.linked, "large")
+	text, _, err := p.counted(t, nil, p.linked, "large")
 	if err != nil || !strings.Contains(text, "large 0 10 1\n") {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -106,7 +106,7 @@ func TestLibraryDoesLargeCountsBySmallOnes(t *testing.T) {
 // Threads that are inside of MPI side by side do not wait for longer than the process lives.
 func TestLibraryCountsTheTimeOfTheProcess(t *testing.T) {
 	p := compilePrograms(t)
-	text, err, ranks := p.counted(t, nil, p.linked, "threads")
+	text, ranks, err := p.counted(t, nil, p.linked, "threads")
 	if err != nil || len(ranks) != 1 {
 		t.Fatal(text, err, ranks)
 	}
@@ -117,7 +117,7 @@ func TestLibraryCountsTheTimeOfTheProcess(t *testing.T) {
 
 func TestLibraryLeavesTheCountOfAKilledRank(t *testing.T) {
 	p := compilePrograms(t)
-	_, err, ranks := p.counted(t, nil, p.linked, "kill")
+	_, ranks, err := p.counted(t, nil, p.linked, "kill")
 	var ended *exec.ExitError
 	if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatal(err)
@@ -154,11 +154,11 @@ func TestWaitingIsReadWhileItLasts(t *testing.T) {
 // Programs without MPI, those that no launcher numbers, and those whose folder is gone or full are as without the library.
 func TestLibraryDoesNoHarm(t *testing.T) {
 	p := compilePrograms(t)
-	text, err, ranks := p.counted(t, nil, p.plain)
+	text, ranks, err := p.counted(t, nil, p.plain)
 	if text != "no MPI\n" || err == nil || len(ranks) != 0 {
 		t.Errorf("%q, %v, %v", text, err, ranks)
 	}
-	text, err, ranks = p.counted(t, []string{"PATH=" + os.Getenv("PATH")}, "sh", "-c", "echo $((6*7)) | cat")
+	text, ranks, err = p.counted(t, []string{"PATH=" + os.Getenv("PATH")}, "sh", "-c", "echo $((6*7)) | cat")
 	if text != "42\n" || err != nil || len(ranks) != 0 {
 		t.Errorf("%q, %v, %v", text, err, ranks)
 	}

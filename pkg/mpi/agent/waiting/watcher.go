@@ -31,9 +31,11 @@ func (w *Watcher) Observe(launch Launch) string {
 	now := map[int]placedRank{}
 	for _, rank := range launch {
 		now[rank.Rank] = rank
-		// A rank of another launch is younger than it was.
-		if old, known := w.before[rank.Rank]; known && old.host == rank.host && rank.Age > old.Age && rank.afterStart()-old.afterStart() >= shortest {
-			passed := rank.afterStart() - old.afterStart()
+		old := w.before[rank.Rank]
+		if old.host != rank.host || old.Age >= rank.Age {
+			old = placedRank{} // it was not there, or belonged to another launch
+		}
+		if passed := rank.afterStart() - old.afterStart(); passed >= shortest {
 			seconds = max(seconds, passed)
 			shares = append(shares, rankShare{rank, min(1, max(0, rank.inside()-old.inside())/passed)})
 		}

@@ -25,14 +25,15 @@ func TestWatcherNamesAStragglerOnce(t *testing.T) {
 		launch Launch
 		want   string
 	}{
-		{"one look says nothing", look(60, 50, 0, 50, 50), ""},
-		{"what was before counts no more", look(120, 60, 5, 65, 95),
-			"rank 1 (demo-node-0-0) keeps the others waiting: it was inside of MPI for 8 % of the last 60 s, the median of 4 ranks for 25 %; it has more to do than they have, or is slower at it"},
-		{"and is said once", look(180, 110, 5, 115, 145), ""},
-		{"of each", look(240, 110, 55, 165, 195),
+		{"nobody has waited much", look(60, 0, 5, 3, 1), ""},
+		{"what was before counts no more", look(120, 10, 6, 18, 46),
+			"rank 1 (demo-node-0-0) keeps the others waiting: it was inside of MPI for 2 % of the last 60 s, the median of 4 ranks for 25 %; it has more to do than they have, or is slower at it"},
+		{"and is said once", look(180, 60, 6, 68, 96), ""},
+		{"of each", look(240, 60, 56, 118, 146),
 			"rank 0 (demo-node-0-0) keeps the others waiting: it was inside of MPI for 0 % of the last 60 s, the median of 4 ranks for 83 %; it has more to do than they have, or is slower at it"},
-		{"too short a time", look(245, 110, 60, 170, 200), ""},
-		{"another launch begins anew", look(70, 60, 0, 60, 60), ""},
+		{"too short a time", look(245, 60, 61, 123, 151), ""},
+		{"another launch begins anew", look(70, 60, 60, 1, 60),
+			"rank 2 (demo-node-0-0) keeps the others waiting: it was inside of MPI for 1 % of the last 70 s, the median of 4 ranks for 86 %; it has more to do than they have, or is slower at it"},
 	} {
 		if got := w.Observe(tc.launch); got != tc.want {
 			t.Errorf("%s: %q", tc.reason, got)
@@ -43,14 +44,14 @@ func TestWatcherNamesAStragglerOnce(t *testing.T) {
 // A deadlock looks so: nobody is outside.
 func TestWatcherTellsOfRanksThatAllWait(t *testing.T) {
 	var w Watcher
-	w.Observe(look(60, 0, 0, 0, 0))
-	deadlock := look(120, 60, 60, 60, 60)
+	w.Observe(look(60, 1, 1, 1, 1))
+	deadlock := look(120, 61, 61, 61, 61)
 	deadlock[2].Inside = "messages"
 	want := "all 4 ranks were inside of MPI for the whole of the last 60 s, at last 3 in collectives, rank 2 in messages: they wait for each other"
 	if got := w.Observe(deadlock); !strings.HasPrefix(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got := w.Observe(look(180, 120, 120, 120, 120)); got != "" {
+	if got := w.Observe(look(180, 121, 121, 121, 121)); got != "" {
 		t.Errorf("again: %q", got)
 	}
 }

@@ -1,7 +1,17 @@
 package mpi
 
-// WaitingSubsystem is by what the launcher's agent asks a node's agent how long its ranks have been inside of MPI: the answer is a NodeWaiting.
+// WaitingSubsystem is by what the launcher's agent asks a node's agent how long its ranks have been inside of MPI: the request is a
+// WaitingRequest, the answer a NodeWaiting.
 const WaitingSubsystem = "lockstep-waiting"
+
+// MaxWaitingRanks is how many ranks a launcher keeps, whose memory is small. Of more, the lowest of each pod.
+const MaxWaitingRanks = 1 << 14
+
+// WaitingRequest says what a NodeWaiting shall hold.
+type WaitingRequest struct {
+	// Ranks is how many ranks it may have.
+	Ranks int `json:"ranks"`
+}
 
 // NodeWaiting is how long the ranks of a pod have been inside of MPI.
 type NodeWaiting struct {

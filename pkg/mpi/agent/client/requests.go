@@ -71,8 +71,8 @@ func AskTraffic(ctx context.Context, dial Dial, key identity.Key, address string
 }
 
 // AskWaiting asks a node how long its ranks have been inside of MPI.
-func AskWaiting(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.NodeWaiting, error) {
-	return askOnNewConnection[mpi.NodeWaiting](ctx, dial, key, address, mpi.WaitingSubsystem, nil)
+func AskWaiting(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.WaitingRequest) (mpi.NodeWaiting, error) {
+	return askOnNewConnection[mpi.NodeWaiting](ctx, dial, key, address, mpi.WaitingSubsystem, request)
 }
 
 // AskLaunchTimings asks a launcher how far the launch is.

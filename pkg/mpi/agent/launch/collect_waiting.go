@@ -41,11 +41,12 @@ func (j *runningJob) logStragglers(ctx context.Context) {
 // askWaiting asks all pods about the newest launch.
 func (j *runningJob) askWaiting(ctx context.Context) waiting.Launch {
 	nodes := j.otherHosts()
+	request := mpi.WaitingRequest{Ranks: mpi.MaxWaitingRanks / (len(nodes) + 1)}
 	answers := askNodes(ctx, j, nodes, func(ctx context.Context, address string) (mpi.NodeWaiting, error) {
-		return client.AskWaiting(ctx, j.Dial, j.Key, address)
+		return client.AskWaiting(ctx, j.Dial, j.Key, address, request)
 	})
 	own := waiting.Pod{StateDir: j.Settings.StateDir, EndOf: j.ranks.EndOf}
-	pods := []waiting.HostPod{{Host: hosts.FirstLabel(j.Hostname), NodeWaiting: own.Read()}}
+	pods := []waiting.HostPod{{Host: hosts.FirstLabel(j.Hostname), NodeWaiting: own.Read(request.Ranks)}}
 	for i, node := range nodes {
 		pods = append(pods, waiting.HostPod{Host: hosts.FirstLabel(node.Name), NodeWaiting: answers[i]})
 	}

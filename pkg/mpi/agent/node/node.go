@@ -67,9 +67,7 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 				mpi.TrafficSubsystem: func(_ context.Context, request []byte) (any, error) {
 					return traffic.AnswerTraffic(n.Settings.StateDir, request)
 				},
-				mpi.WaitingSubsystem: func(context.Context, []byte) (any, error) {
-					return waiting.Pod{StateDir: n.Settings.StateDir, EndOf: ranks.EndOf}.Read(), nil
-				},
+				mpi.WaitingSubsystem:  waiting.Pod{StateDir: n.Settings.StateDir, EndOf: ranks.EndOf}.Answer,
 				mpi.ProgressSubsystem: tracker.AnswerProgress,
 				mpi.ProbeSubsystem:    new(probe.Rendezvous).Answer,
 			},

@@ -2,8 +2,11 @@ package waiting
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -51,10 +54,21 @@ type Pod struct {
 	EndOf func(rank int) (time.Time, bool)
 }
 
-// Read reads what the ranks of this pod have counted. A file that is none of the library's is passed over: its rank was not counted.
-func (p Pod) Read() mpi.NodeWaiting {
+// Answer is the subsystem.
+func (p Pod) Answer(_ context.Context, request []byte) (any, error) {
+	var asked mpi.WaitingRequest
+	if err := json.Unmarshal(request, &asked); err != nil {
+		return nil, fmt.Errorf("decode a question about waiting: %w", err)
+	}
+	return p.Read(asked.Ranks), nil
+}
+
+// Read reads what the ranks of this pod have counted, so many of them at most. A file that is none of the library's is passed over: its rank was
+// not counted.
+func (p Pod) Read(ranks int) mpi.NodeWaiting {
 	var pod mpi.NodeWaiting
-	for _, file := range rankFiles(p.StateDir) {
+	files := rankFiles(p.StateDir)
+	for _, file := range files[:min(len(files), max(1, ranks))] {
 		page, err := readPage(file.path)
 		if err != nil {
 			continue

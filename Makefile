@@ -11,6 +11,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lockstep
 GO_MODULES := . test/cluster test/dashboards test/images test/integration/kueue test/network
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 SUITE := test/suite
+WAITING := pkg/mpi/agent/waiting
 SCHEMAS := pkg/compile/schema/embedded/schemas.zip
 VULNERABILITIES := $(or $(GOVULNDB),https://vuln.go.dev)
 comma := ,
@@ -168,15 +169,18 @@ vulnerabilities: ## Look for known vulnerabilities in what the programs call, wh
 
 .PHONY: release
 release: $(SCHEMAS) ## Make the files of a release in build/release: archives, images, chart, licences, checksums (VERSION=v0.1.0, ARCH=amd64,arm64, URL=where they are fetched from)
+	@$(WAITING)/compile-library $(subst $(comma), ,$(or $(ARCH),amd64$(comma)arm64))
 	@go run ./internal/release -version "$(VERSION)" -arch "$(or $(ARCH),amd64$(comma)arm64)" -url "$(URL)"
 
-# On branches the schemas are not kept. A tag has them, so that `go install` of a version gets them too.
+# On branches the schemas are not kept, nor is what a C compiler makes. A tag has them, so that `go install` of a version gets the schemas, and
+# that a release can be made again without that compiler.
 .PHONY: release-tag
-release-tag: $(SCHEMAS) ## Tag the commit of the checkout, with the schemas that the compiler embeds, for `go install` (VERSION=v0.1.0)
+release-tag: $(SCHEMAS) ## Tag the commit of the checkout, with what programs embed: schemas, and the agent's library, for `go install` (VERSION=v0.1.0)
 	@[ -z "$$(git status --porcelain)" ] || { echo "the checkout has changes that are not committed" >&2; exit 1; }
 	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; \
-	git read-tree HEAD; git add --force $(SCHEMAS); \
-	git tag --annotate --message "Lockstep $(VERSION)" "$(VERSION)" "$$(git commit-tree -p HEAD -m "Lockstep $(VERSION), with schemas" "$$(git write-tree)")"; \
+	$(WAITING)/compile-library amd64 arm64; \
+	git read-tree HEAD; git add --force $(SCHEMAS) $(WAITING)/library; \
+	git tag --annotate --message "Lockstep $(VERSION)" "$(VERSION)" "$$(git commit-tree -p HEAD -m "Lockstep $(VERSION), with what programs embed" "$$(git write-tree)")"; \
 	echo "tagged $(VERSION); next: git push origin $(VERSION)"
 
 ##@ Measure
@@ -254,6 +258,11 @@ tools: first-words $(BIN)/runtime-compiler $(BIN)/kubectl-mpi $(BIN)/cluster $(B
 first-words:
 	@[ -e $(BIN)/runtime-compiler ] || echo "building our own programs first; with empty caches this takes some minutes"
 
+# The library that the agent embeds, which counts how long ranks are inside of MPI.
+.PHONY: waiting
+waiting:
+	@$(WAITING)/compile-library $$(go env GOHOSTARCH)
+
 # Go knows best what is out of date, so these always ask it; nothing changed takes a fraction of a second.
 .PHONY: FORCE
 FORCE:
@@ -261,7 +270,7 @@ FORCE:
 $(BIN)/cluster: FORCE
 	@go build -C test/cluster -o $(CURDIR)/$@ .
 
-$(BIN)/images: FORCE
+$(BIN)/images: FORCE waiting
 	@go build -C test/images -o $(CURDIR)/$@ .
 
 # Two programs: the first looks for the second beside itself, which renders charts.

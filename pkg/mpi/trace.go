@@ -21,10 +21,12 @@ const (
 	TraceHorovod Trace = "horovod"
 	// TraceNCCL has NCCL say which adapters and ways it uses.
 	TraceNCCL Trace = "nccl"
+	// TraceWaiting counts how long each rank is inside of MPI, by a library that the agent preloads.
+	TraceWaiting Trace = "waiting"
 )
 
 // Traces lists them in the order in which messages name them.
-func Traces() []Trace { return []Trace{TraceTraffic, TraceHorovod, TraceNCCL} }
+func Traces() []Trace { return []Trace{TraceTraffic, TraceWaiting, TraceHorovod, TraceNCCL} }
 
 // ParseTraces reads the value of the annotation.
 func ParseTraces(text string) ([]Trace, error) {
@@ -32,7 +34,7 @@ func ParseTraces(text string) ([]Trace, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		switch trace := Trace(strings.TrimSpace(word)); {
 		case !slices.Contains(Traces(), trace):
-			return nil, fmt.Errorf("`%s` cannot be traced: allowed are `traffic`, `horovod` and `nccl`, with commas between them", trace)
+			return nil, fmt.Errorf("`%s` cannot be traced: allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them", trace)
 		case !slices.Contains(traces, trace):
 			traces = append(traces, trace)
 		}
@@ -80,6 +82,18 @@ func NCCLVariables() []Variable {
 		{"NCCL_DEBUG", "INFO", "NCCL prints its version, its settings, and the adapters and ways that it chose"},
 		{"NCCL_DEBUG_SUBSYS", "INIT,ENV,NET", "without lines for each channel and each call"},
 	}
+}
+
+// WaitingVariable has the agents preload their library into what they start, WaitingPath what we set it to: the library counts for each rank in
+// `<path>.<rank>`, in the pod in which it runs.
+const (
+	WaitingVariable = "LOCKSTEP_WAITING"
+	WaitingPath     = StateDir + "/waiting"
+)
+
+// WaitingVariables have the agents count how long ranks are inside of MPI.
+func WaitingVariables() []Variable {
+	return []Variable{{WaitingVariable, WaitingPath, "the agents preload a library that counts how long ranks are inside of MPI, and look here for what it has counted"}}
 }
 
 // TrafficSubsystem is by what the launcher's agent asks a node's agent what its ranks have sent: the request is a TrafficRequest, the answer

@@ -9,14 +9,14 @@ import (
 
 func TestParseTraces(t *testing.T) {
 	for text, want := range map[string][]Trace{
-		"traffic": {TraceTraffic}, "nccl, traffic,nccl": {TraceNCCL, TraceTraffic}, "horovod": {TraceHorovod},
+		"traffic": {TraceTraffic}, "nccl, traffic,nccl": {TraceNCCL, TraceTraffic}, "horovod": {TraceHorovod}, "waiting": {TraceWaiting},
 	} {
 		if got, err := ParseTraces(text); err != nil || cmp.Diff(want, got) != "" {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "all", "traffic,", "traffic horovod", "Traffic"} {
-		if _, err := ParseTraces(text); err == nil || !strings.Contains(err.Error(), "allowed are `traffic`, `horovod` and `nccl`") {
+		if _, err := ParseTraces(text); err == nil || !strings.Contains(err.Error(), "allowed are `traffic`, `waiting`, `horovod` and `nccl`") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

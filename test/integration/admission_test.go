@@ -176,7 +176,7 @@ var _ = Describe("Admission policies", ofTheCompiler, onEachVersion, Ordered, fu
 		Entry("with the Workload of another job", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "queue-name: lockstep", "queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: other", 1),
 			"the TrainJob has `kueue.x-k8s.io/prebuilt-workload-name`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
 		Entry("with what cannot be recorded of its run", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "labels:", "annotations: {lockstep.dev/trace: everything}, labels:", 1),
-			"the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `horovod` and `nccl`, with commas between them: correct it, or remove it"),
+			"the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"),
 		Entry("with an initializer", queued("{runtimeRef: {name: openmpi5-h100}, initializer: {dataset: {storageUri: \"s3://a/b\"}}}"),
 			"the TrainJob sets `initializer`, which the platform does not support; spec may have activeDeadlineSeconds, managedBy, runtimePatches, runtimeRef, suspend and trainer, and spec.trainer args, command, env, image, numNodes, numProcPerNode and resourcesPerNode (limits, requests): remove it; data is loaded by the command, or from a volume"),
 		Entry("with all devices of the machine", queued("{runtimeRef: {name: openmpi5-h100}, trainer: {env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}}"),

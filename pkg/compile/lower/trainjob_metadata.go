@@ -70,6 +70,6 @@ func metadataValidations() []object.Node {
 			"the TrainJob has `{variables.toKueue}`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
 		celValidation("variables.untraceable == ''",
 			"the annotation "+mpi.TraceAnnotation+" has what cannot be recorded",
-			"the annotation "+mpi.TraceAnnotation+" has {variables.untraceable}, which cannot be traced; allowed are `traffic`, `horovod` and `nccl`, with commas between them: correct it, or remove it"),
+			"the annotation "+mpi.TraceAnnotation+" has {variables.untraceable}, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"),
 	}
 }

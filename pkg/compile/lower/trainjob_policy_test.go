@@ -90,8 +90,8 @@ func TestTrainJobPolicy(t *testing.T) {
 		"UnknownPriority": {"Kueue would only log it", vision, "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep, kueue.x-k8s.io/priority-class: highest}}\nspec: {runtimeRef: {name: gpu}}", "the label kueue.x-k8s.io/priority-class is `highest`; the cluster has `high`, `low`: name one of these, or remove the label"},
 		"OtherTenant":     {"a job under another flag", vision, "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep, lockstep.dev/tenant: language}}\nspec: {runtimeRef: {name: gpu}}", "the label lockstep.dev/tenant is `language`; the namespace belongs to tenant `vision`: remove the label"},
 
-		"Traced":      {"what can be recorded of a run", vision, "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: \"traffic, nccl,horovod\"}}\nspec: {runtimeRef: {name: gpu}}", ""},
-		"Untraceable": {"a word that nobody knows would record nothing", vision, "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: \"everything,nccl\"}}\nspec: {runtimeRef: {name: gpu}}", "the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `horovod` and `nccl`, with commas between them: correct it, or remove it"},
+		"Traced":      {"what can be recorded of a run", vision, "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: \"traffic, nccl,horovod,waiting\"}}\nspec: {runtimeRef: {name: gpu}}", ""},
+		"Untraceable": {"a word that nobody knows would record nothing", vision, "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: \"everything,nccl\"}}\nspec: {runtimeRef: {name: gpu}}", "the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"},
 
 		"Patch":        {"what a patch may do", vision, patch("{metadata: {labels: {team: x}}, spec: {nodeSelector: {rack: a}, volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], containers: [{name: node, volumeMounts: [{name: v, mountPath: /data}]}]}}"), ""},
 		"EmptyPatch":   {"a patch of nothing", vision, "spec: {runtimeRef: {name: gpu}, runtimePatches: [{manager: me.example.com/me}]}", ""},
@@ -133,7 +133,7 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 		"TrainerAddedLater": {"ada", "spec: {runtimeRef: {name: cpu}}", wide + "}", "spec.trainer.numNodes is 9; runtime `cpu` runs on 2 to 8 nodes: ask for a number between them"},
 		"QueueRemoved":      {"ada", wide + "}", "metadata: {name: demo}\n" + wide + "}", "the label kueue.x-k8s.io/queue-name is missing; jobs of tenant `vision` wait in queue `lockstep`: set the label to `lockstep`"},
 		"TracedBefore":      {"ada", "metadata: {name: x, annotations: {lockstep.dev/trace: x}}\n" + wide + "}", "metadata: {name: x, annotations: {lockstep.dev/trace: x}}\n" + wide + ", suspend: true}", ""},
-		"TracedLater":       {"ada", wide + "}", "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: everything}}\n" + wide + "}", "the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `horovod` and `nccl`, with commas between them: correct it, or remove it"},
+		"TracedLater":       {"ada", wide + "}", "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: everything}}\n" + wide + "}", "the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"},
 		"NeverHadQueue":     {"ada", "metadata: {name: demo}\n" + wide + "}", "metadata: {name: demo, labels: {a: b}}\n" + wide + "}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

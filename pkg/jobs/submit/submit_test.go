@@ -260,7 +260,7 @@ func TestTogether(t *testing.T) {
 		"Variables": {Options{Env: []corev1.EnvVar{{Name: "A"}, {Name: "A", Value: "1"}}}, "the variable `A` is given twice"},
 		"Claims":    {Options{Claims: []VolumeClaim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
 		"Files":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
-		"Trace":     {Options{Trace: "traffic,all"}, "--trace: `all` cannot be traced: allowed are `traffic`, `horovod` and `nccl`"},
+		"Trace":     {Options{Trace: "traffic,all"}, "--trace: `all` cannot be traced: allowed are `traffic`, `waiting`, `horovod` and `nccl`"},
 		"Apart":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
 		"NoFiles":   {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace"}}}, ""},
 	} {

@@ -95,7 +95,7 @@ func TestAgainst(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	traced := strings.Replace(head, "{name: train}", "\n  name: train\n  annotations: {lockstep.dev/trace: everything}", 1) + "spec: {runtimeRef: {name: r}, trainer: {args: [x]}}\n"
-	if got := File("jobs.yaml", []byte(traced)).Jobs[0].CheckAgainst(runtime); len(got) != 1 || got[0].Line != 5 || !strings.Contains(got[0].Message, "allowed are `traffic`, `horovod` and `nccl`") {
+	if got := File("jobs.yaml", []byte(traced)).Jobs[0].CheckAgainst(runtime); len(got) != 1 || got[0].Line != 5 || !strings.Contains(got[0].Message, "allowed are `traffic`, `waiting`, `horovod` and `nccl`") {
 		t.Errorf("%v", got)
 	}
 	runtime.Labels = nil // of others, whose image may have a command

@@ -63,6 +63,8 @@ func (j Job) variablesOf(trace mpi.Trace) ([]mpi.Variable, error) {
 		return mpi.HorovodVariables(path.Join(folder, j.Name+"-horovod-timeline.json")), nil
 	case mpi.TraceNCCL:
 		return mpi.NCCLVariables(), nil
+	case mpi.TraceWaiting:
+		return mpi.WaitingVariables(), nil
 	}
 	return nil, nil
 }

@@ -77,6 +77,21 @@ func TestTraceReachesLauncherAndNodes(t *testing.T) {
 	}
 }
 
+// Every MPI is counted, and no adapter is in the way: the library knows nothing of either.
+func TestWaitingIsForEveryMPI(t *testing.T) {
+	mpich := runtimeOf(true)
+	mpich.Labels[mpi.ImplementationLabel] = string(mpi.MPICH)
+	made := resolved(t, mpich, traced("waiting"))
+	if made.TraceRefused != nil {
+		t.Fatal(made.TraceRefused)
+	}
+	for pod, env := range environmentsOf(made) {
+		if env["LOCKSTEP_WAITING"] != "/run/lockstep/waiting" {
+			t.Errorf("%s: %v", pod, env)
+		}
+	}
+}
+
 // A list of layers is the runtime's, and one of the user's own stays as it is.
 func TestTraceChangesNothingThatTheUserSets(t *testing.T) {
 	runtime := runtimeOf(false)
@@ -106,7 +121,7 @@ func TestTraceRefused(t *testing.T) {
 		edits   []func(*trainer.TrainJob)
 		says    string
 	}{
-		"Unknown":     {runtimeOf(false), []func(*trainer.TrainJob){traced("everything")}, "the annotation lockstep.dev/trace: `everything` cannot be traced: allowed are `traffic`, `horovod` and `nccl`"},
+		"Unknown":     {runtimeOf(false), []func(*trainer.TrainJob){traced("everything")}, "the annotation lockstep.dev/trace: `everything` cannot be traced: allowed are `traffic`, `waiting`, `horovod` and `nccl`"},
 		"MPICH":       {mpich, []func(*trainer.TrainJob){traced("nccl,traffic")}, "`traffic`: only Open MPI counts what ranks send, and the runtime has MPICH"},
 		"Adapters":    {adapters, []func(*trainer.TrainJob){traced("traffic")}, "messages go by `ucx` there"},
 		"NoClaim":     {runtimeOf(false), []func(*trainer.TrainJob){traced("horovod")}, "--pvc CLAIM:/FOLDER"},

@@ -70,6 +70,11 @@ func AskTraffic(ctx context.Context, dial Dial, key identity.Key, address string
 	return askOnNewConnection[mpi.NodeTraffic](ctx, dial, key, address, mpi.TrafficSubsystem, request)
 }
 
+// AskWaiting asks a node how long its ranks have been inside of MPI.
+func AskWaiting(ctx context.Context, dial Dial, key identity.Key, address string, request mpi.WaitingRequest) (mpi.NodeWaiting, error) {
+	return askOnNewConnection[mpi.NodeWaiting](ctx, dial, key, address, mpi.WaitingSubsystem, request)
+}
+
 // AskLaunchTimings asks a launcher how far the launch is.
 func AskLaunchTimings(ctx context.Context, dial Dial, key identity.Key, address string) (mpi.LaunchTimings, error) {
 	return askOnNewConnection[mpi.LaunchTimings](ctx, dial, key, address, mpi.LaunchTimingsSubsystem, nil)

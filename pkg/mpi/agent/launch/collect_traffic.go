@@ -25,21 +25,33 @@ func (j *runningJob) logTraffic(ctx context.Context) {
 	}
 }
 
-// askTraffic asks all nodes, side by side and once.
+// askTraffic asks all pods.
 func (j *runningJob) askTraffic(ctx context.Context) []traffic.Pod {
+	nodes := j.otherHosts()
+	pairs := mpi.MaxTrafficPairs / (len(nodes) + 1)
+	answers := askNodes(ctx, j, nodes, func(ctx context.Context, address string) (mpi.NodeTraffic, error) {
+		return client.AskTraffic(ctx, j.Dial, j.Key, address, mpi.TrafficRequest{Pairs: pairs})
+	})
+	pods := []traffic.Pod{{Host: hosts.FirstLabel(j.Hostname), NodeTraffic: traffic.ReadPod(j.Settings.StateDir, pairs, time.Now())}}
+	for i, node := range nodes {
+		pods = append(pods, traffic.Pod{Host: hosts.FirstLabel(node.Name), NodeTraffic: answers[i]})
+	}
+	return pods
+}
+
+// askNodes asks nodes, side by side and once. Of one that does not answer the answer is empty.
+func askNodes[Answer any](ctx context.Context, j *runningJob, nodes []mpi.Host, ask func(ctx context.Context, address string) (Answer, error)) []Answer {
 	ctx, cancel := context.WithTimeout(ctx, reportLimit)
 	defer cancel()
-	nodes := j.otherHosts()
-	pods, pairs := make([]traffic.Pod, len(nodes), len(nodes)+1), mpi.MaxTrafficPairs/(len(nodes)+1)
+	answers := make([]Answer, len(nodes))
 	var group sync.WaitGroup
 	for i, node := range nodes {
 		group.Go(func() {
-			pods[i].Host = hosts.FirstLabel(node.Name)
 			if address, err := j.agentAddressOf(node); err == nil {
-				pods[i].NodeTraffic, _ = client.AskTraffic(ctx, j.Dial, j.Key, address, mpi.TrafficRequest{Pairs: pairs}) // without an answer it is empty
+				answers[i], _ = ask(ctx, address) // without an answer it is empty
 			}
 		})
 	}
 	group.Wait()
-	return append(pods, traffic.Pod{Host: hosts.FirstLabel(j.Hostname), NodeTraffic: traffic.ReadPod(j.Settings.StateDir, pairs, time.Now())})
+	return answers
 }

@@ -12,6 +12,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 	"lockstep.dev/lockstep/pkg/mpi/agent/rsh"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/waiting"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
@@ -42,13 +43,17 @@ type runningJob struct {
 // runCommand runs the command to its end and judges.
 func (l Launcher) runCommand(ctx context.Context, path string, command Command, table mpi.HostTable, serving *servedEndpoints) (mpi.Verdict, int) {
 	start, oom := time.Now(), watch.CountOOMKills(os.DirFS("/"))
+	environment, err := waiting.Preload(command.Environment, l.Settings.StateDir)
+	if err != nil {
+		l.Log.Print(err)
+	}
 	output, err := newOutputTail(command.Files)
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
 	child, err := command.Reaper.Start(process.Spec{
 		Path: path, Argv: l.commandArgv(command), Files: output.files,
-		Env: commandEnvironment(command.Environment, l.Settings, len(l.otherHosts()), l.slotsPerHost(), l.runsRanks()),
+		Env: commandEnvironment(environment, l.Settings, len(l.otherHosts()), l.slotsPerHost(), l.runsRanks()),
 	})
 	if err != nil {
 		output.closeFiles()
@@ -76,6 +81,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	e.Lines = output.awaitLastLines()
 	e.SaidLost = output.daemonLostAt()
 	j.logTraffic(ctx)
+	j.logWaiting(ctx)
 	e.Reports, e.Launches = j.collectReports(ctx, e.Losses, inquiryFor(e.Status, e.Stopped), quiet)
 	e.Own = j.ranks.Report()
 	e.Own.Name, e.Own.OOMKills = l.Hostname, kills

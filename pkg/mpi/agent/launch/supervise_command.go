@@ -44,6 +44,7 @@ func (j *runningJob) superviseCommand(ctx context.Context) func() (*verdict.Hang
 	group.Go(func() { j.awaitFirstRank(running) })
 	group.Go(func() { hang = j.endHungCommand(running) })
 	group.Go(func() { blocked = j.logStalls(running) })
+	group.Go(func() { j.logStragglers(running) })
 	return func() (*verdict.Hang, *verdict.BlockedConnection) {
 		cancel()
 		group.Wait()

@@ -22,6 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 	"lockstep.dev/lockstep/pkg/mpi/agent/traffic"
+	"lockstep.dev/lockstep/pkg/mpi/agent/waiting"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
@@ -45,7 +46,13 @@ type Node struct {
 // for their launch, and returns: without any at once.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	tracker := watch.NewProcessTracker()
-	l := newActivityLog(os.DirFS("/"), watch.NewRankWatcher(tracker.Proxies, false))
+	ranks := watch.NewRankWatcher(tracker.Proxies, false)
+	l := newActivityLog(os.DirFS("/"), ranks)
+	environment, err := waiting.Preload(n.Environment, n.Settings.StateDir)
+	if err != nil {
+		n.Log.Print(err)
+	}
+	n.Environment = environment
 	ctx, stop := withEndCause(ctx, errPodStops)
 	defer stop()
 	ssh := server.Server{
@@ -60,6 +67,7 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 				mpi.TrafficSubsystem: func(_ context.Context, request []byte) (any, error) {
 					return traffic.AnswerTraffic(n.Settings.StateDir, request)
 				},
+				mpi.WaitingSubsystem:  waiting.Pod{StateDir: n.Settings.StateDir, EndOf: ranks.EndOf}.Answer,
 				mpi.ProgressSubsystem: tracker.AnswerProgress,
 				mpi.ProbeSubsystem:    new(probe.Rendezvous).Answer,
 			},

@@ -42,6 +42,8 @@ type RankWatcher struct {
 	// failed are the first ranks of the newest launch that did not end well, in the order of time; earlier are those of the
 	// last launch before it that had some.
 	failed, earlier []rankEnd
+	// ended is when a process of a rank ended for the last time, by the numbers of the ranks.
+	ended map[int]time.Time
 	// starterFailed is when a launcher of this pod, such as mpiexec, ended with an error for the last time.
 	starterFailed time.Time
 	// newest is the newest launch of this pod, newestPID the process of its launcher.
@@ -68,7 +70,7 @@ func NewRankWatcher(proxies *hydra.Proxies, startersOnly bool) *RankWatcher {
 	root := os.DirFS("/proc")
 	return &RankWatcher{
 		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRankVariables(root),
-		proxies: proxies, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, hurry: make(chan struct{}, 1),
+		proxies: proxies, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -147,7 +149,24 @@ func (r *RankWatcher) noteRankProcess(p proc.Process, environment []string, tree
 	r.recordRank(rank, proc.WorldSize(environment))
 	proxy := r.proxies.ProxyOf(p, environment, tree)
 	end := mpi.RankEnd{Rank: &rank, Hydra: proxy != nil, WithoutMPI: !proc.HasMPIRank(environment)}
-	r.followProcess(p.PID, func(status process.Status) { r.NoteRankEnd(end, proxy, status) })
+	r.followProcess(p.PID, func(status process.Status) {
+		r.noteEndTime(rank)
+		r.NoteRankEnd(end, proxy, status)
+	})
+}
+
+func (r *RankWatcher) noteEndTime(rank int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended[rank] = r.now()
+}
+
+// EndOf is when a process of a rank was seen to end for the last time, false for never.
+func (r *RankWatcher) EndOf(rank int) (time.Time, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, seen := r.ended[rank]
+	return at, seen
 }
 
 // recordRank notes that a rank ran here.

@@ -73,7 +73,7 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 
 	It("runs all ranks on all nodes, and tells of a rank that failed", func(ctx SpecContext) {
 		// There is no gate: before all nodes answer, and have names, mpirun fails, and a restart would do what this waits for. The launcher has no sshd.
-		reached := `for host in $(cut -d " " -f 1 ` + mpi.HostfilePath + `); do until getent hosts $host; do sleep 0.2; done; done >/dev/null
+		reached := `for host in $(cut -d " " -f 1 ` + mpi.HostfilePath + `); do while (: </dev/tcp/$host/2222) 2>&1 | grep -qi "not known\|resolution"; do sleep 0.2; done; done
 			for host in $(cut -d " " -f 1 ` + mpi.HostfilePath + ` | grep -v "^$HOSTNAME"); do until (: </dev/tcp/$host/2222) 2>/dev/null; do sleep 0.2; done; done; exec "$@"`
 		good := own(unchanged, "bash", "-c", reached, "mpirun", "mpirun", "mpi-hello")
 		bad := own(once, append(good.Command, "--exit-rank", "3", "--exit-code", "3")...)

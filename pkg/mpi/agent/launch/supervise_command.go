@@ -58,7 +58,7 @@ func (j *runningJob) superviseCommand(ctx context.Context) func() (*verdict.Hang
 func (j *runningJob) logStalls(ctx context.Context) *verdict.BlockedConnection {
 	began, stalls := time.Now(), watch.StallLogger{Log: j.Log}
 	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began))) {
-		pods := j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{Ranks: true})
+		pods := j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{Ranks: true, Unanswered: true})
 		if ctx.Err() != nil {
 			break // what was seen before the end counts
 		}

@@ -125,7 +125,9 @@ func (t *ProcessTracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 		result.Stranded = t.Proxies.StrandedProxies(t.root, t.now())
 	}
 	result.Evidence = mostTellingProcesses(result.Evidence)
-	result.Unanswered = mostRetried(proc.ConnectAttempts(t.root))
+	if request.Unanswered {
+		result.Unanswered = mostRetried(proc.ConnectAttempts(t.root))
+	}
 	return result
 }
 

@@ -43,6 +43,18 @@ func TestTrackerLeavesTheAgentsOwnProcessesOut(t *testing.T) {
 	}
 }
 
+func TestTrackerReadsConnectionsForThoseWhoAsk(t *testing.T) {
+	watch := &ProcessTracker{agent: 1, now: time.Now, root: fstest.MapFS{"self/net/tcp": {Data: []byte(
+		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n   0: 0100007F:A1B2 0200007F:1F90 02 00000000:00000001 01:00000032 00000003     0\n",
+	)}}}
+	if got := watch.Progress(mpi.ProgressRequest{Evidence: true, Ranks: true}).Unanswered; got != nil {
+		t.Errorf("nobody asked, and it was read: %v", got)
+	}
+	if got := watch.Progress(mpi.ProgressRequest{Unanswered: true}).Unanswered; len(got) != 1 || got[0].Retries != 3 {
+		t.Errorf("got %v, want the one connection, tried three times more", got)
+	}
+}
+
 func TestTrackerKnowsWhenTheNewestLaunchBegan(t *testing.T) {
 	now := time.Unix(100, 0)
 	watch := &ProcessTracker{agent: 1, root: fstest.MapFS{}, now: func() time.Time { return now }, rankAt: now}

@@ -15,8 +15,9 @@ import (
 // another one, but ends an mpiexec that waits forever for the rest of the world (LauncherKillDelay).
 const CodeHidden = 121
 
-// proxyPoll is the time between two looks whether a proxy hangs.
-const proxyPoll = 100 * time.Millisecond
+// proxyPoll is the time between two looks whether a proxy hangs. RankWatcher, which finds that out, looks no more often once a launch has run for a
+// while, and each look wakes the agent, on a processor that a rank may be using.
+const proxyPoll = 500 * time.Millisecond
 
 // ErrRanksWait is why a proxy of Hydra is ended.
 var ErrRanksWait = errors.New("a rank had ended, and all others of its proxy waited for it, as in MPI_Init")

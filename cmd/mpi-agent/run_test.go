@@ -33,7 +33,7 @@ exit $code
 `
 
 // noTimes leaves out what differs from run to run.
-var noTimes = cmpopts.IgnoreFields(mpi.Verdict{}, "GateSeconds", "RunSeconds", "Timings")
+var noTimes = cmpopts.IgnoreFields(mpi.Verdict{}, "GateSeconds", "RunSeconds", "IdleSeconds", "Timings")
 
 func TestRunStartsDaemonsOnAllNodesAndReportsThem(t *testing.T) {
 	t.Parallel()

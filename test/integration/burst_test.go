@@ -44,8 +44,8 @@ var _ = Describe("A burst of jobs", func() {
 	It("costs the API server little", func(ctx SpecContext) {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, nil)
-		forgetLease(ctx)
-		runController(reconciler.Options{LeaderElection: true, Identity: "burst-0"})
+		// Without a lease, which a controller may lose on a busy machine: its next term does once more what was under way.
+		runController(reconciler.Options{Identity: "burst-0"})
 		namespace, runtime := newNamespace(ctx), newRuntime(ctx, func(*trainer.ClusterTrainingRuntime) {})
 		passesBefore := passes()
 		from := len(auditEntries())

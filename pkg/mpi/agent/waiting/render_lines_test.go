@@ -97,7 +97,7 @@ func TestLines(t *testing.T) {
 			"   rank 3  10.5 s    90 %    0.50 s       9.00 s        0.04 s    102  a",
 			"rank 13 (b) keeps the others waiting: it was inside of MPI for 1 % of its run, the median of 20 ranks for 90 %; it has more to do than they have, or is slower at it",
 		}},
-		"Nothing": {"and why nothing may have been counted", []HostPod{on("a")}, []string{"no rank was counted: programs that load MPI as a shared library are, from MPI_Init on"}},
+		"Nothing": {"and why nothing may have been counted", []HostPod{on("a")}, []string{"no rank was counted: programs that load MPI as a shared library are, from MPI_Init on, where nothing sets LD_PRELOAD anew"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, LaunchOf(tc.pods, 100).Lines()); diff != "" {

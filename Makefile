@@ -179,6 +179,7 @@ release-tag: $(SCHEMAS) ## Tag the commit of the checkout, with what programs em
 	@[ -z "$$(git status --porcelain)" ] || { echo "the checkout has changes that are not committed" >&2; exit 1; }
 	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; \
 	$(WAITING)/compile-library amd64 arm64; \
+	[ -e $(WAITING)/library/libwaiting-amd64.so ] && [ -e $(WAITING)/library/libwaiting-arm64.so ] || { echo "a tag has the agent's library for amd64 and arm64" >&2; exit 1; }; \
 	git read-tree HEAD; git add --force $(SCHEMAS) $(WAITING)/library; \
 	git tag --annotate --message "Lockstep $(VERSION)" "$(VERSION)" "$$(git commit-tree -p HEAD -m "Lockstep $(VERSION), with what programs embed" "$$(git write-tree)")"; \
 	echo "tagged $(VERSION); next: git push origin $(VERSION)"

@@ -112,6 +112,9 @@ func (c *connections) cut() int {
 	return broken
 }
 
+// firstOfContainer matches the status of a process of ours that is process 1 of a container, besides its number on the machine.
+var firstOfContainer = regexp.MustCompile(`(?s)^Name:\tmpi-.*\nNSpid:[\t\d]*\t1\n`)
+
 // killFirst kills the first process of a pod's container, which nothing inside can: from its machine, which is this one.
 func killFirst(pod corev1.Pod) {
 	GinkgoHelper()
@@ -121,8 +124,7 @@ func killFirst(pod corev1.Pod) {
 		folder := filepath.Dir(file)
 		group, _ := os.ReadFile(file)
 		status, _ := os.ReadFile(filepath.Join(folder, "status"))
-		isFirst := strings.Contains(string(status), "\t1\n") && strings.HasPrefix(string(status), "Name:\tmpi-")
-		if !isFirst || !strings.Contains(string(group), string(pod.UID)) {
+		if !firstOfContainer.Match(status) || !strings.Contains(string(group), string(pod.UID)) {
 			continue
 		}
 		id, err := strconv.Atoi(filepath.Base(folder))

@@ -65,7 +65,11 @@ func Document(catalog fs.FS, rows []Row) (string, error) {
 	}
 	text.WriteString(commandsHead)
 	for _, r := range rows {
-		fmt.Fprintf(&text, "%s by `%s` on %s, %d nodes:\n\n```\n%s\n```\n\n", r.Framework, r.Launcher, r.MPI, r.Nodes, r.Command)
+		nodes := fmt.Sprintf("%d nodes", r.Nodes)
+		if r.Nodes == 1 {
+			nodes = "one node"
+		}
+		fmt.Fprintf(&text, "%s by `%s` on %s, %s:\n\n```\n%s\n```\n\n", r.Framework, r.Launcher, r.MPI, nodes, r.Command)
 	}
 	return strings.TrimSuffix(text.String(), "\n"), nil
 }

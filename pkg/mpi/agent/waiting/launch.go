@@ -60,9 +60,12 @@ func (r placedRank) inside() float64 {
 	return min(sum, r.afterStart())
 }
 
-// share is the part of its run that it was inside of MPI.
+// share is the part of its run that it was inside of MPI: all of it for one that has not come through MPI_Init, which waits for others too.
 func (r placedRank) share() float64 {
-	if r.afterStart() == 0 {
+	switch {
+	case r.Inside == mpi.CallKindNames[mpi.MPIStart]:
+		return 1
+	case r.afterStart() == 0:
 		return 0
 	}
 	return r.inside() / r.afterStart()

@@ -151,7 +151,7 @@ func TestWaitingIsReadWhileItLasts(t *testing.T) {
 	t.Errorf("%+v", pod.Read(maxFiles))
 }
 
-// Programs without MPI, those that no launcher numbers, and those whose folder is gone or full are as without the library.
+// Programs without MPI, those that no launcher numbers, and those whose folder is gone are as without the library.
 func TestLibraryDoesNoHarm(t *testing.T) {
 	p := compilePrograms(t)
 	text, ranks, err := p.counted(t, nil, p.plain)
@@ -169,7 +169,7 @@ func TestLibraryDoesNoHarm(t *testing.T) {
 	}
 	for name, more := range map[string][]string{
 		"NoRank": nil, "NoNumber": {"PMI_RANK=3x"}, "LongNumber": {"PMI_RANK=123456789"}, "NoFolder": {"PMI_RANK=3", mpi.WaitingVariable + "=/nowhere/waiting"},
-		"LongName": {"PMI_RANK=3", mpi.WaitingVariable + "=/" + strings.Repeat("a", 5000)}, "Full": {"PMI_RANK=3", mpi.WaitingVariable + "=/dev/full"},
+		"LongName": {"PMI_RANK=3", mpi.WaitingVariable + "=/" + strings.Repeat("a", 5000)},
 	} {
 		command := exec.Command(p.linked)
 		for _, v := range environment {
@@ -188,6 +188,25 @@ func TestLibraryDoesNoHarm(t *testing.T) {
 	entries, _ := os.ReadDir(stateDir)
 	if len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// A full disk is found out before the page is mapped, where it would be a signal.
+func TestLibraryDoesNoHarmOnAFullDisk(t *testing.T) {
+	p := compilePrograms(t)
+	if text, err := exec.Command("unshare", "--map-root-user", "--mount", "true").CombinedOutput(); err != nil {
+		t.Skipf("no file system can be mounted here: %v: %s", err, text)
+	}
+	environment, err := Preload([]string{mpi.WaitingVariable + "=" + mpi.WaitingPath, "PMI_RANK=3", "PATH=" + os.Getenv("PATH")}, p.dir)
+	if err != nil {
+		t.Skip(err)
+	}
+	full := t.TempDir()
+	command := exec.Command("unshare", "--map-root-user", "--mount", "sh", "-c",
+		`mount -t tmpfs -o size=4k full "$0" && head -c 4096 /dev/zero > "$0/all" && LOCKSTEP_WAITING="$0/waiting" "$1" && ls "$0"`, full, p.linked)
+	command.Env = environment
+	if text, err := command.CombinedOutput(); err != nil || !strings.HasSuffix(string(text), "finalize 0\nall\n") {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 

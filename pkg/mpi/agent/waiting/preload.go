@@ -42,7 +42,7 @@ func Preload(environment []string, stateDir string) ([]string, error) {
 	library, err := libraries.ReadFile("library/libwaiting-" + runtime.GOARCH + ".so")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return environment, fmt.Errorf("waiting is not counted: this agent was built without the library for %s, which `make waiting` compiles", runtime.GOARCH)
+		return environment, fmt.Errorf("waiting is not counted: this agent was built where there was no C compiler for %s", runtime.GOARCH)
 	case err != nil:
 		return environment, fmt.Errorf("waiting is not counted: %w", err)
 	case forbidsPrograms(stateDir):

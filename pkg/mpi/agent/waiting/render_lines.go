@@ -19,7 +19,7 @@ const (
 // they name the one for which the others waited.
 func (l Launch) Lines() []string {
 	if len(l) == 0 {
-		return []string{"no rank was counted: programs that load MPI as a shared library are, from MPI_Init on"}
+		return []string{"no rank was counted: programs that load MPI as a shared library are, from MPI_Init on, where nothing sets LD_PRELOAD anew"}
 	}
 	shares := l.shares()
 	lines := []string{fmt.Sprintf("counted of %d ranks: inside of MPI for %s to %s of their run after MPI_Init, the median for %s",

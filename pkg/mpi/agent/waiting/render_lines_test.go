@@ -75,6 +75,15 @@ func TestLines(t *testing.T) {
 			"  rank 0  2000 s    60 %    0.50 s       5.00 s    1200 s    103  a, without MPI_Finalize, at last in messages",
 			"  rank 1  2000 s    60 %    0.50 s       5.00 s    1200 s    103  a, without MPI_Finalize, at last outside of MPI",
 		}},
+		"Starting": {"a rank that is killed in MPI_Init has waited there, and kept nobody waiting", []HostPod{on("a", rank(0, 9), rank(1, 9), rank(2, 0, func(r *mpi.RankWaiting) {
+			r.Finalized, r.Inside, r.Kinds = false, "MPI_Init", [mpi.MPICallKinds]mpi.CallKind{mpi.MPIStart: {Calls: 1, Seconds: 10.4}}
+		}))}, []string{
+			"counted of 3 ranks: inside of MPI for 90 % to 100 % of their run after MPI_Init, the median for 90 %",
+			"             run  in MPI  MPI_Init  collectives  MPI_Finalize  calls",
+			"  rank 0  10.5 s    90 %    0.50 s       9.00 s        0.04 s    102  a",
+			"  rank 1  10.5 s    90 %    0.50 s       9.00 s        0.04 s    102  a",
+			"  rank 2  10.5 s   100 %    10.4 s            -             -      1  a, without MPI_Finalize, at last in MPI_Init",
+		}},
 		"Wide": {"a job of many ranks is told by its nodes, and by those that wait least", []HostPod{many("a", 0, 10, 9), slow}, []string{
 			"counted of 20 ranks: inside of MPI for 1 % to 90 % of their run after MPI_Init, the median for 90 %",
 			"     ranks  in MPI: least  median  most",
@@ -88,7 +97,7 @@ func TestLines(t *testing.T) {
 			"   rank 3  10.5 s    90 %    0.50 s       9.00 s        0.04 s    102  a",
 			"rank 13 (b) keeps the others waiting: it was inside of MPI for 1 % of its run, the median of 20 ranks for 90 %; it has more to do than they have, or is slower at it",
 		}},
-		"Nothing": {"and why nothing may have been counted", []HostPod{on("a")}, []string{"no rank was counted: programs that load MPI as a shared library are, from MPI_Init on"}},
+		"Nothing": {"and why nothing may have been counted", []HostPod{on("a")}, []string{"no rank was counted: programs that load MPI as a shared library are, from MPI_Init on, where nothing sets LD_PRELOAD anew"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, LaunchOf(tc.pods, 100).Lines()); diff != "" {

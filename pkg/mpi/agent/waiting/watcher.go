@@ -28,16 +28,22 @@ type Watcher struct {
 func (w *Watcher) Observe(launch Launch) string {
 	var shares []rankShare
 	seconds := 0.0
-	now := map[int]placedRank{}
+	now, answered, anew := map[int]placedRank{}, map[string]bool{}, false
 	for _, rank := range launch {
-		now[rank.Rank] = rank
-		old := w.before[rank.Rank]
+		now[rank.Rank], answered[rank.host] = rank, true
+		old, known := w.before[rank.Rank]
 		if old.host != rank.host || old.Age >= rank.Age {
-			old = placedRank{} // it was not there, or belonged to another launch
+			old, anew = placedRank{}, anew || known // it was not there, or belonged to another launch
 		}
 		if passed := rank.afterStart() - old.afterStart(); passed >= shortest {
 			seconds = max(seconds, passed)
 			shares = append(shares, rankShare{rank, min(1, max(0, rank.inside()-old.inside())/passed)})
+		}
+	}
+	// A pod that does not answer this time is compared with what it said last when it does again, and not with its beginning.
+	for number, old := range w.before {
+		if _, again := now[number]; !again && !answered[old.host] && !anew {
+			now[number] = old
 		}
 	}
 	w.before = now
@@ -48,7 +54,7 @@ func (w *Watcher) Observe(launch Launch) string {
 	if straggler, found := findStraggler(shares); found {
 		return w.once(straggler.Rank, describeStraggler(straggler, shares, fmt.Sprintf("the last %.0f s", seconds)))
 	}
-	if len(shares) == len(launch) && shares[0].part >= always {
+	if len(shares) == len(now) && shares[0].part >= always {
 		return w.once(allRanks, fmt.Sprintf("all %d ranks were inside of MPI for the whole of the last %.0f s%s: they wait for each other, or for messages that take so long",
 			len(shares), seconds, describeInside(shares)))
 	}

@@ -56,6 +56,32 @@ func TestWatcherTellsOfRanksThatAllWait(t *testing.T) {
 	}
 }
 
+// A pod that did not answer for a while is compared with what it said before, and until it does nobody knows whether its ranks wait.
+func TestWatcherKnowsOfPodsThatDoNotAnswer(t *testing.T) {
+	of := func(host string, first int, launch Launch) HostPod {
+		pod := HostPod{Host: host}
+		for i, r := range launch {
+			r.Rank = first + i
+			pod.Ranks = append(pod.Ranks, r.RankWaiting)
+		}
+		return pod
+	}
+	var w Watcher
+	for _, tc := range []struct {
+		reason string
+		pods   []HostPod
+		want   string
+	}{
+		{"in the first minutes nobody waits", []HostPod{of("a", 0, look(600, 0, 0)), of("b", 2, look(600, 0, 0))}, ""},
+		{"those who answer wait for ranks that are not seen", []HostPod{of("a", 0, look(660, 60, 60))}, ""},
+		{"and these have waited as long", []HostPod{of("a", 0, look(720, 120, 120)), of("b", 2, look(720, 119, 119))}, "all 4 ranks were inside of MPI for the whole of the last 120 s"},
+	} {
+		if got := w.Observe(LaunchOf(tc.pods, 1e6)); !strings.HasPrefix(got, tc.want) || (got == "") != (tc.want == "") {
+			t.Errorf("%s: %q", tc.reason, got)
+		}
+	}
+}
+
 // A log is no place for the names of all ranks of a job.
 func TestWatcherNamesFew(t *testing.T) {
 	var w Watcher

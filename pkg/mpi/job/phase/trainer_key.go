@@ -13,7 +13,7 @@ const (
 	// keyMadeWithin is how long after the end of a job Kubeflow Trainer may make its key again: a pass that had not seen the end yet makes what
 	// is missing.
 	keyMadeWithin = 10 * time.Second
-	// KeyRecheck is how often we look whether it has.
+	// KeyRecheck is how often we look whether it has, and how long after that time we do for the last time.
 	KeyRecheck = 5 * time.Second
 )
 
@@ -21,10 +21,10 @@ const (
 // beginning of each pass, and makes what is missing.
 func (f *Facts) KeyMayGo() bool { return f.lastingEnd() != nil }
 
-// KeyMayComeBack reports whether Trainer may still make a key again that has been deleted.
+// KeyMayComeBack reports whether a key that has been deleted may be there again, or may still come.
 func (f *Facts) KeyMayComeBack() bool {
 	end := f.lastingEnd()
-	return end != nil && f.Now.Sub(end.LastTransitionTime.Time) < keyMadeWithin
+	return end != nil && f.Now.Sub(end.LastTransitionTime.Time) < keyMadeWithin+KeyRecheck
 }
 
 func (f *Facts) lastingEnd() *metav1.Condition {

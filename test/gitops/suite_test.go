@@ -55,10 +55,15 @@ func TestGitOps(t *testing.T) {
 }
 
 // startCluster starts an API server with the CRDs of all that a bundle may hold, and the controllers that engines need, for the specs of one engine.
-func startCluster() {
+// The flags, each NAME=VALUE, are for the API server.
+func startCluster(flags ...string) {
 	GinkgoHelper()
 	ctrl.SetLogger(GinkgoLogr)
 	environment := &envtest.Environment{ControlPlaneStartTimeout: 5 * time.Minute, CRDInstallOptions: envtest.CRDInstallOptions{CRDs: crds(), MaxTime: 5 * time.Minute}}
+	for _, flag := range flags {
+		name, value, _ := strings.Cut(flag, "=")
+		environment.ControlPlane.GetAPIServer().Configure().Append(name, value)
+	}
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)
@@ -103,7 +108,7 @@ func crds() []*apiextensions.CustomResourceDefinition {
 }
 
 // start runs a program to the end of the suite. Its log is told if a spec fails.
-func start(program string, environment []string, args ...string) {
+func start(program string, environment []string, args ...string) *exec.Cmd {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
 	log, err := os.Create(filepath.Join(dir, "log")) //nolint:gosec // a folder of the test
@@ -121,6 +126,7 @@ func start(program string, environment []string, args ...string) {
 		lines := strings.Split(strings.TrimSpace(string(written)), "\n")
 		AddReportEntry(filepath.Base(programs[program]), strings.Join(lines[max(0, len(lines)-30):], "\n"), ReportEntryVisibilityFailureOrVerbose)
 	})
+	return command
 }
 
 // run runs a program and returns what it says.

@@ -1,0 +1,340 @@
+package gitops
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// manyTenants is how many tenants the measurement has: `make bench-gitops TENANTS=1000` says it, other runs leave the measurement out.
+var manyTenants, _ = strconv.Atoi(os.Getenv("LOCKSTEP_GITOPS_TENANTS"))
+
+// groupSize is how many tenants share a stage in the layout that is compared with the compiled one.
+const groupSize = 50
+
+// How an engine fares with many tenants: from nothing, and after a commit that changes one of them. Each tenth tenant has a volume, and so a
+// second stage.
+var _ = Describe("Many tenants", func() {
+	var auditLog string
+
+	BeforeEach(func() {
+		if manyTenants == 0 {
+			Skip("SKIPPED: a measurement: run `make bench-gitops TENANTS=1000`")
+		}
+		standInsPause = 2 * time.Second // a thousand queues are not looked at ten times a second
+		dir := GinkgoT().TempDir()
+		auditLog = filepath.Join(dir, "log")
+		Expect(os.WriteFile(filepath.Join(dir, "policy"), []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"), 0o600)).To(Succeed())
+		startCluster("audit-policy-file="+filepath.Join(dir, "policy"), "audit-log-path="+auditLog, "audit-log-maxsize=100000")
+	})
+
+	for _, layout := range []struct {
+		name  string
+		group bool
+	}{{"a stage per tenant", false}, {fmt.Sprintf("a stage per %d tenants", groupSize), true}} {
+		It("of Flux, "+layout.name, func(ctx SpecContext) {
+			controller := start("KUSTOMIZE_CONTROLLER", []string{"RUNTIME_NAMESPACE=flux-system"}, "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0")
+			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "flux-system"}})).To(Succeed())
+			r := newFluxSource(newRepository())
+			m := &crowd{
+				engine: "Flux", layout: layout.name, repository: r.repository, group: layout.group, agent: "kustomize-controller", auditLog: auditLog, processes: []*exec.Cmd{controller},
+				begin: func(ctx context.Context) string {
+					applyWiring(r.repository)
+					revision, _ := r.commit(ctx)
+					return revision
+				},
+				deliver: func(ctx context.Context) string { revision, _ := r.commit(ctx); return revision },
+				list:    &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "KustomizationList"}},
+				has: func(stage map[string]any, revision string) bool {
+					return text(stage, "status", "lastAppliedRevision") == revision && isReady(stage)
+				},
+			}
+			m.measure(ctx)
+		})
+
+		It("of Argo CD, "+layout.name, func(ctx SpecContext) {
+			g := newGitServer(newRepository())
+			g.replace("overlays/onprem/cluster.yaml", "engine: Flux", "engine: ArgoCD")
+			g.replace("overlays/onprem/cluster.yaml", "https://git.example.com/platform/mpi.git", g.url)
+			m := &crowd{
+				engine: "Argo CD", layout: layout.name, repository: g.repository, group: layout.group, agent: "argocd", auditLog: auditLog, processes: startArgoCD(ctx, g.url),
+				begin: func(context.Context) string {
+					revision := g.push()
+					applyWiring(g.repository)
+					return revision
+				},
+				deliver: func(ctx context.Context) string { revision := g.push(); refresh(ctx); return revision },
+				list:    &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": argoVersion, "kind": "ApplicationList"}},
+				has: func(stage map[string]any, revision string) bool {
+					return text(stage, "status", "sync", "revision") == revision && text(stage, "status", "sync", "status") == "Synced" &&
+						text(stage, "status", "health", "status") == "Healthy"
+				},
+			}
+			m.measure(ctx)
+		})
+	}
+})
+
+// crowd is an engine and its many tenants.
+type crowd struct {
+	engine, layout string
+	*repository
+	group bool
+	// agent begins the name by which the engine's processes call the API server.
+	agent, auditLog string
+	processes       []*exec.Cmd
+	// begin gives the engine its wiring and the first commit, deliver a later one; both return the revision.
+	begin, deliver func(context.Context) string
+	// list is of the engine's stages, and has reports whether a stage has applied a revision and works.
+	list *unstructured.UnstructuredList
+	has  func(stage map[string]any, revision string) bool
+}
+
+// Measured is what the measurement writes.
+type Measured struct {
+	Engine  string `json:"engine"`
+	Layout  string `json:"layout"`
+	Tenants int    `json:"tenants"`
+	Cores   int    `json:"cores"`
+	// Stages are Kustomizations or Applications.
+	Stages int `json:"stages"`
+	// FromNothing is from `kubectl apply` of the wiring to all stages Ready, OneTenant from a commit that changes one.
+	FromNothing Spent `json:"fromNothing"`
+	OneTenant   Spent `json:"oneTenant"`
+	// MemoryPeak is the sum of the peaks of the engine's processes, without those that they start for a moment.
+	MemoryPeak float64 `json:"memoryPeakMB"`
+}
+
+// Spent is what the engine took until every stage had a revision.
+type Spent struct {
+	// Tenant is until the changed tenant had it, Half until half of all stages did.
+	Tenant   float64        `json:"tenantSeconds,omitempty"`
+	Half     float64        `json:"halfSeconds"`
+	All      float64        `json:"allSeconds"`
+	CPU      float64        `json:"cpuSeconds"`
+	Requests map[string]int `json:"requests"`
+}
+
+func (m *crowd) measure(ctx context.Context) {
+	GinkgoHelper()
+	m.writeTenants()
+	m.compile()
+	result := Measured{Engine: m.engine, Layout: m.layout, Tenants: manyTenants, Cores: runtime.NumCPU()}
+	result.FromNothing = m.spend(ctx, m.begin)
+	result.Stages = len(m.list.Items)
+	tell("%s, %s, %d tenants, %d stages, from nothing: %+v", m.engine, m.layout, manyTenants, result.Stages, result.FromNothing)
+
+	time.Sleep(20 * time.Second) // what it still does of its own
+	m.replace("tenants/"+tenantName(manyTenants/2)+".yaml", "pods: 40", "pods: 41")
+	m.compile()
+	result.OneTenant = m.spend(ctx, m.deliver)
+	result.MemoryPeak = m.memoryPeak()
+	tell("one tenant changed: %+v, at most %.0f MB", result.OneTenant, result.MemoryPeak)
+	record(result)
+}
+
+// spend brings a revision to the engine and waits until all stages have it.
+func (m *crowd) spend(ctx context.Context, bring func(context.Context) string) Spent {
+	GinkgoHelper()
+	cpu, requests, begin := m.cpuSeconds(), m.requests(), time.Now()
+	revision := bring(ctx)
+	tell("brought after %.1f s", time.Since(begin).Seconds())
+	changed := "lockstep-boundary-" + tenantName(manyTenants/2)
+	if m.group {
+		changed = groupName(manyTenants / 2 / groupSize)
+	}
+	var spent Spent
+	Eventually(func() string {
+		if err := admin.List(ctx, m.list); err != nil {
+			return err.Error()
+		}
+		now := time.Since(begin).Seconds()
+		have := 0
+		waiting := ""
+		for i := range m.list.Items {
+			if !m.has(m.list.Items[i].Object, revision) {
+				waiting = m.list.Items[i].GetName()
+				continue
+			}
+			have++
+			if m.list.Items[i].GetName() == changed && spent.Tenant == 0 {
+				spent.Tenant = now
+			}
+		}
+		if have*2 >= m.stages() && spent.Half == 0 {
+			spent.Half = now
+		}
+		spent.All = now
+		if have < m.stages() {
+			return fmt.Sprintf("%d of %d stages have %s, %s has not", have, m.stages(), revision, waiting)
+		}
+		return ""
+	}).WithContext(ctx).WithTimeout(2 * time.Hour).WithPolling(time.Second).Should(BeEmpty())
+	spent.CPU = m.cpuSeconds() - cpu
+	spent.Requests = m.requests()
+	for verb, before := range requests {
+		spent.Requests[verb] -= before
+	}
+	return spent
+}
+
+// stages is how many there are: the engine's own, the platform, the runtimes, climate's two, and those of the tenants.
+func (m *crowd) stages() int {
+	boundaries := manyTenants
+	if m.group {
+		boundaries = (manyTenants + groupSize - 1) / groupSize
+	}
+	return 5 + boundaries + manyTenants/10
+}
+
+func tenantName(i int) string { return fmt.Sprintf("team-%04d", i) }
+
+func groupName(i int) string { return fmt.Sprintf("lockstep-group-%02d", i) }
+
+// writeTenants writes tenants that each have a machine.
+func (m *crowd) writeTenants() {
+	GinkgoHelper()
+	m.replace("overlays/onprem/cluster.yaml", "cpu-ethernet\n      nodes: 8", fmt.Sprintf("cpu-ethernet\n      nodes: %d", manyTenants+8))
+	for i := range manyTenants {
+		spec := strings.ReplaceAll(geology, "geology", tenantName(i))
+		if i%10 == 9 {
+			spec += "  storage:\n    - {name: data, size: 1Ti, storageClass: shared}\n"
+		}
+		m.write("tenants/"+tenantName(i)+".yaml", spec)
+	}
+}
+
+// compile compiles the specs. With groups it then lets one stage apply the boundaries of many tenants, instead of one each: the stages of what
+// tenants may write themselves stay apart, for the sake of their accounts.
+func (m *crowd) compile() {
+	GinkgoHelper()
+	m.build()
+	if !m.group {
+		return
+	}
+	wiring := "resources:\n- platform.yaml\n- tenant-climate.yaml\n"
+	for first := 0; first < manyTenants; first += groupSize {
+		name := groupName(first / groupSize)
+		folders := "resources:\n"
+		var stages []string
+		for i := first; i < min(first+groupSize, manyTenants); i++ {
+			folders += "- ../../tenants/" + tenantName(i) + "/boundary\n"
+			file := filepath.Join(m.root, "dist/onprem/gitops/tenant-"+tenantName(i)+".yaml")
+			data, err := os.ReadFile(file) //nolint:gosec // a folder of the test
+			Expect(err).NotTo(HaveOccurred())
+			for stage := range strings.SplitSeq(string(data), "\n---\n") {
+				boundary := "lockstep-boundary-" + tenantName(i)
+				switch {
+				case strings.HasPrefix(stage, "#"): // who wrote the file
+				case !strings.Contains(stage, "\n  name: "+boundary+"\n"):
+					stages = append(stages, strings.ReplaceAll(stage, boundary, name))
+				case i == first:
+					stage = strings.ReplaceAll(stage, boundary, name)
+					stages = append(stages, strings.ReplaceAll(stage, "tenants/"+tenantName(i)+"/boundary", "groups/"+name))
+				}
+			}
+			Expect(os.Remove(file)).To(Succeed())
+		}
+		m.write("dist/onprem/groups/"+name+"/kustomization.yaml", folders)
+		m.write("dist/onprem/gitops/"+name+".yaml", strings.Join(stages, "\n---\n"))
+		wiring += "- " + name + ".yaml\n"
+	}
+	m.write("dist/onprem/gitops/kustomization.yaml", wiring)
+}
+
+func applyWiring(r *repository) {
+	GinkgoHelper()
+	run(filepath.Join(programs["KUBEBUILDER_ASSETS"], "kubectl"), "apply", "-k", filepath.Join(r.root, "dist/onprem/gitops"))
+}
+
+func text(o map[string]any, path ...string) string {
+	value, _, _ := unstructured.NestedString(o, path...)
+	return value
+}
+
+func isReady(stage map[string]any) bool {
+	conditions, _, _ := unstructured.NestedSlice(stage, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		is, ok := c.(map[string]any)
+		return ok && is["type"] == "Ready" && is["status"] == "True"
+	})
+}
+
+// requests counts what the engine has asked of the API server, by verb.
+func (m *crowd) requests() map[string]int {
+	GinkgoHelper()
+	file, err := os.Open(m.auditLog)
+	Expect(err).NotTo(HaveOccurred())
+	defer file.Close()
+	counts := map[string]int{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if !strings.Contains(line, `"userAgent":"`+m.agent) {
+			continue
+		}
+		_, rest, _ := strings.Cut(line, `"verb":"`)
+		verb, _, _ := strings.Cut(rest, `"`)
+		counts[verb]++
+	}
+	Expect(lines.Err()).NotTo(HaveOccurred())
+	return counts
+}
+
+// cpuSeconds is what the engine's processes took, with those that they started and that have ended (proc_pid_stat).
+func (m *crowd) cpuSeconds() float64 {
+	GinkgoHelper()
+	var hundredths int
+	for _, process := range m.processes {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process.Process.Pid))
+		Expect(err).NotTo(HaveOccurred())
+		_, rest, _ := strings.Cut(string(data), ") ")
+		for _, field := range strings.Fields(rest)[11:15] {
+			n, _ := strconv.Atoi(field)
+			hundredths += n
+		}
+	}
+	return float64(hundredths) / 100
+}
+
+func (m *crowd) memoryPeak() float64 {
+	GinkgoHelper()
+	var sum float64
+	for _, process := range m.processes {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Process.Pid))
+		Expect(err).NotTo(HaveOccurred())
+		_, rest, _ := strings.Cut(string(data), "VmHWM:")
+		kib, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+		sum += kib / 1024
+	}
+	return sum
+}
+
+var measured []Measured
+
+// record writes what was measured so far into the file that OUT names.
+func record(result Measured) {
+	GinkgoHelper()
+	measured = append(measured, result)
+	if out := os.Getenv("OUT"); out != "" {
+		data, err := json.MarshalIndent(measured, "", "  ")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(out, append(data, '\n'), 0o600)).To(Succeed())
+	}
+}

@@ -3,7 +3,6 @@ package gitops
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/alicebob/miniredis/v2"
@@ -15,7 +14,7 @@ import (
 
 // startArgoCD starts the parts of Argo CD that apply, with their defaults: its application controller and its repository server. Redis, which
 // is a cache to them, is a library of Argo CD's own tests. The server for people, which only passes webhooks on here, is not there.
-func startArgoCD(ctx context.Context, repository string) []*exec.Cmd {
+func startArgoCD(ctx context.Context, repository string) {
 	GinkgoHelper()
 	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "argocd"}})).To(Succeed())
 	kubectl := filepath.Join(programs["KUBEBUILDER_ASSETS"], "kubectl")
@@ -43,8 +42,6 @@ func startArgoCD(ctx context.Context, repository string) []*exec.Cmd {
 		"PATH=" + filepath.Dir(programs["KUSTOMIZE"]) + ":" + os.Getenv("PATH"), // it renders by kustomize's own program
 		"ARGOCD_FAKE_IN_CLUSTER=true",                                           // the cluster that Argo CD runs on is that of the kubeconfig
 	}
-	return []*exec.Cmd{
-		start("ARGOCD", append(environment, "ARGOCD_BINARY_NAME=argocd-repo-server"), "--disable-tls", "--redis="+redis.Addr()),
-		start("ARGOCD", append(environment, "ARGOCD_BINARY_NAME=argocd-application-controller"), "--repo-server=127.0.0.1:8081", "--repo-server-plaintext", "--redis="+redis.Addr()),
-	}
+	start("ARGOCD", append(environment, "ARGOCD_BINARY_NAME=argocd-repo-server"), "--disable-tls", "--redis="+redis.Addr())
+	start("ARGOCD", append(environment, "ARGOCD_BINARY_NAME=argocd-application-controller"), "--repo-server=127.0.0.1:8081", "--repo-server-plaintext", "--redis="+redis.Addr())
 }

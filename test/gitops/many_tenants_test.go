@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -48,11 +48,11 @@ var _ = Describe("Many tenants", func() {
 		group bool
 	}{{"a stage per tenant", false}, {fmt.Sprintf("a stage per %d tenants", groupSize), true}} {
 		It("of Flux, "+layout.name, func(ctx SpecContext) {
-			controller := start("KUSTOMIZE_CONTROLLER", []string{"RUNTIME_NAMESPACE=flux-system"}, "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0")
+			start("KUSTOMIZE_CONTROLLER", []string{"RUNTIME_NAMESPACE=flux-system"}, "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0")
 			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "flux-system"}})).To(Succeed())
 			r := newFluxSource(newRepository())
 			m := &crowd{
-				engine: "Flux", layout: layout.name, repository: r.repository, group: layout.group, agent: "kustomize-controller", auditLog: auditLog, processes: []*exec.Cmd{controller},
+				engine: "Flux", layout: layout.name, repository: r.repository, group: layout.group, program: "kustomize-controller", auditLog: auditLog,
 				begin: func(ctx context.Context) string {
 					applyWiring(r.repository)
 					revision, _ := r.commit(ctx)
@@ -71,8 +71,9 @@ var _ = Describe("Many tenants", func() {
 			g := newGitServer(newRepository())
 			g.replace("overlays/onprem/cluster.yaml", "engine: Flux", "engine: ArgoCD")
 			g.replace("overlays/onprem/cluster.yaml", "https://git.example.com/platform/mpi.git", g.url)
+			startArgoCD(ctx, g.url)
 			m := &crowd{
-				engine: "Argo CD", layout: layout.name, repository: g.repository, group: layout.group, agent: "argocd", auditLog: auditLog, processes: startArgoCD(ctx, g.url),
+				engine: "Argo CD", layout: layout.name, repository: g.repository, group: layout.group, program: "argocd", auditLog: auditLog,
 				begin: func(context.Context) string {
 					revision := g.push()
 					applyWiring(g.repository)
@@ -95,9 +96,8 @@ type crowd struct {
 	engine, layout string
 	*repository
 	group bool
-	// agent begins the name by which the engine's processes call the API server.
-	agent, auditLog string
-	processes       []*exec.Cmd
+	// program is what the engine's processes run, and begins what they call themselves to the API server.
+	program, auditLog string
 	// begin gives the engine its wiring and the first commit, deliver a later one; both return the revision.
 	begin, deliver func(context.Context) string
 	// list is of the engine's stages, and has reports whether a stage has applied a revision and works.
@@ -123,11 +123,13 @@ type Measured struct {
 // Spent is what the engine took until every stage had a revision.
 type Spent struct {
 	// Tenant is until the changed tenant had it, Half until half of all stages did.
-	Tenant   float64        `json:"tenantSeconds,omitempty"`
-	Half     float64        `json:"halfSeconds"`
-	All      float64        `json:"allSeconds"`
-	CPU      float64        `json:"cpuSeconds"`
-	Requests map[string]int `json:"requests"`
+	Tenant float64 `json:"tenantSeconds,omitempty"`
+	Half   float64 `json:"halfSeconds"`
+	All    float64 `json:"allSeconds"`
+	CPU    float64 `json:"cpuSeconds"`
+	// APIServer is the processor time of the API server and etcd, for all that is asked of them meanwhile.
+	APIServer float64        `json:"apiServerCPUSeconds"`
+	Requests  map[string]int `json:"requests"`
 }
 
 func (m *crowd) measure(ctx context.Context) {
@@ -143,7 +145,7 @@ func (m *crowd) measure(ctx context.Context) {
 	m.replace("tenants/"+tenantName(manyTenants/2)+".yaml", "pods: 40", "pods: 41")
 	m.compile()
 	result.OneTenant = m.spend(ctx, m.deliver)
-	result.MemoryPeak = m.memoryPeak()
+	result.MemoryPeak = memoryPeak(m.program)
 	tell("one tenant changed: %+v, at most %.0f MB", result.OneTenant, result.MemoryPeak)
 	record(result)
 }
@@ -151,7 +153,7 @@ func (m *crowd) measure(ctx context.Context) {
 // spend brings a revision to the engine and waits until all stages have it.
 func (m *crowd) spend(ctx context.Context, bring func(context.Context) string) Spent {
 	GinkgoHelper()
-	cpu, requests, begin := m.cpuSeconds(), m.requests(), time.Now()
+	cpu, served, requests, begin := cpuSeconds(m.program), cpuSeconds(apiServer...), m.requests(), time.Now()
 	revision := bring(ctx)
 	tell("brought after %.1f s", time.Since(begin).Seconds())
 	changed := "lockstep-boundary-" + tenantName(manyTenants/2)
@@ -185,7 +187,7 @@ func (m *crowd) spend(ctx context.Context, bring func(context.Context) string) S
 		}
 		return ""
 	}).WithContext(ctx).WithTimeout(2 * time.Hour).WithPolling(time.Second).Should(BeEmpty())
-	spent.CPU = m.cpuSeconds() - cpu
+	spent.CPU, spent.APIServer = cpuSeconds(m.program)-cpu, cpuSeconds(apiServer...)-served
 	spent.Requests = m.requests()
 	for verb, before := range requests {
 		spent.Requests[verb] -= before
@@ -286,7 +288,7 @@ func (m *crowd) requests() map[string]int {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()
-		if !strings.Contains(line, `"userAgent":"`+m.agent) {
+		if !strings.Contains(line, `"userAgent":"`+m.program) {
 			continue
 		}
 		_, rest, _ := strings.Cut(line, `"verb":"`)
@@ -297,12 +299,37 @@ func (m *crowd) requests() map[string]int {
 	return counts
 }
 
-// cpuSeconds is what the engine's processes took, with those that they started and that have ended (proc_pid_stat).
-func (m *crowd) cpuSeconds() float64 {
+// apiServer are the programs of the API server.
+var apiServer = []string{"kube-apiserver", "etcd"}
+
+// processes are the files in /proc of the suite's processes that run one of some programs.
+func processes(programs ...string) []fs.FS {
+	GinkgoHelper()
+	var found []fs.FS
+	children, err := filepath.Glob("/proc/self/task/*/children")
+	Expect(err).NotTo(HaveOccurred())
+	for _, file := range children {
+		data, err := os.ReadFile(file) //nolint:gosec // a file of the kernel
+		if err != nil {
+			continue // the thread has ended
+		}
+		for pid := range strings.FieldsSeq(string(data)) {
+			program, _ := os.Readlink("/proc/" + pid + "/exe")
+			if slices.Contains(programs, filepath.Base(program)) {
+				found = append(found, os.DirFS("/proc/"+pid))
+			}
+		}
+	}
+	Expect(found).NotTo(BeEmpty())
+	return found
+}
+
+// cpuSeconds is what processes took, with those that they started and that have ended (proc_pid_stat).
+func cpuSeconds(programs ...string) float64 {
 	GinkgoHelper()
 	var hundredths int
-	for _, process := range m.processes {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process.Process.Pid))
+	for _, process := range processes(programs...) {
+		data, err := fs.ReadFile(process, "stat")
 		Expect(err).NotTo(HaveOccurred())
 		_, rest, _ := strings.Cut(string(data), ") ")
 		for _, field := range strings.Fields(rest)[11:15] {
@@ -313,11 +340,12 @@ func (m *crowd) cpuSeconds() float64 {
 	return float64(hundredths) / 100
 }
 
-func (m *crowd) memoryPeak() float64 {
+// memoryPeak is the sum of the most that each process had, in MB.
+func memoryPeak(program string) float64 {
 	GinkgoHelper()
 	var sum float64
-	for _, process := range m.processes {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process.Process.Pid))
+	for _, process := range processes(program) {
+		data, err := fs.ReadFile(process, "status")
 		Expect(err).NotTo(HaveOccurred())
 		_, rest, _ := strings.Cut(string(data), "VmHWM:")
 		kib, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)

@@ -108,7 +108,7 @@ func crds() []*apiextensions.CustomResourceDefinition {
 }
 
 // start runs a program to the end of the suite. Its log is told if a spec fails.
-func start(program string, environment []string, args ...string) *exec.Cmd {
+func start(program string, environment []string, args ...string) {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
 	log, err := os.Create(filepath.Join(dir, "log")) //nolint:gosec // a folder of the test
@@ -126,7 +126,6 @@ func start(program string, environment []string, args ...string) *exec.Cmd {
 		lines := strings.Split(strings.TrimSpace(string(written)), "\n")
 		AddReportEntry(filepath.Base(programs[program]), strings.Join(lines[max(0, len(lines)-30):], "\n"), ReportEntryVisibilityFailureOrVerbose)
 	})
-	return command
 }
 
 // run runs a program and returns what it says.

@@ -114,7 +114,7 @@ func start(program string, environment []string, args ...string) {
 	log, err := os.Create(filepath.Join(dir, "log")) //nolint:gosec // a folder of the test
 	Expect(err).NotTo(HaveOccurred())
 	command := exec.Command(programs[program], args...) //nolint:gosec // programs of the suite
-	command.Env = append(os.Environ(), append(environment, "KUBECONFIG="+kubeconfig, "TMPDIR="+dir)...)
+	command.Env = append(append(os.Environ(), "KUBECONFIG="+kubeconfig, "TMPDIR="+dir), environment...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	Expect(command.Start()).To(Succeed())

@@ -244,6 +244,10 @@ bench-compile: $(BIN)/runtime-compiler $(BIN)/bench-compile ## Measure the compi
 bench-review: $(BIN)/runtime-compiler $(BIN)/bench-review $(if $(DRIFT),$(BIN)/cluster) ## Measure diff and publish beside Helm and dyff (TENANTS=1000, CLUSTERS=3, RUNS=5, DRIFT=1 for drift too, OUT=FILE)
 	@$(if $(DRIFT),KUBEBUILDER_ASSETS="$$($(BIN)/cluster assets)") $(BIN)/bench-review --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5) $(if $(DRIFT),--drift)
 
+.PHONY: bench-gitops
+bench-gitops: tools ## Measure Flux and Argo CD with many tenants: seconds to Ready, memory, CPU, requests (root; TENANTS=1000, FOCUS="Flux, a stage per tenant", OUT=FILE)
+	@LOCKSTEP_GITOPS_TENANTS=$(or $(TENANTS),1000) FOCUS="Many tenants.*$(FOCUS)" OUT=$(if $(OUT),$(abspath $(OUT))) LIMIT=7h $(SUITE)/gitops
+
 ##@ Clean
 
 .PHONY: clean

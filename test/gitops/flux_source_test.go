@@ -52,14 +52,20 @@ func newFluxSource(r *repository) *fluxSource {
 func (f *fluxSource) commit(ctx context.Context) (string, time.Time) {
 	GinkgoHelper()
 	f.commits++
-	name := fmt.Sprintf("/%d.tar.gz", f.commits)
-	archive := f.archive()
+	revision := fmt.Sprintf("main@sha1:%040x", f.commits)
+	f.publish(ctx, get(ctx, fluxSourceAPI, "GitRepository", "flux-system", "lockstep"), f.archive("dist"), revision)
+	return revision, time.Now()
+}
+
+const fluxSourceAPI = "source.toolkit.fluxcd.io/v1"
+
+// publish serves an archive and writes it into the status of a source.
+func (f *fluxSource) publish(ctx context.Context, source *unstructured.Unstructured, archive []byte, revision string) {
+	GinkgoHelper()
+	name := fmt.Sprintf("/%s/%x.tar.gz", source.GetName(), sha256.Sum256([]byte(revision)))
 	f.mu.Lock()
 	f.archives[name] = archive
 	f.mu.Unlock()
-	revision := fmt.Sprintf("main@sha1:%040x", f.commits)
-	source := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository"}}
-	Expect(admin.Get(ctx, client.ObjectKey{Namespace: "flux-system", Name: "lockstep"}, source)).To(Succeed())
 	before := source.DeepCopy()
 	ready := condition("Ready", "Succeeded")
 	ready["observedGeneration"] = source.GetGeneration()
@@ -72,20 +78,20 @@ func (f *fluxSource) commit(ctx context.Context) (string, time.Time) {
 		},
 	}
 	Expect(admin.Status().Patch(ctx, source, client.MergeFrom(before))).To(Succeed())
-	return revision, time.Now()
 }
 
-func (f *fluxSource) archive() []byte {
+// archive packs a folder of the repository.
+func (f *fluxSource) archive(folder string) []byte {
 	GinkgoHelper()
 	var out bytes.Buffer
 	compressed := gzip.NewWriter(&out)
 	archive := tar.NewWriter(compressed)
-	Expect(filepath.WalkDir(f.root, func(path string, entry os.DirEntry, err error) error {
+	Expect(filepath.WalkDir(filepath.Join(f.root, folder), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		name, err := filepath.Rel(f.root, path)
-		if err != nil || !strings.HasPrefix(name, "dist/") {
+		if err != nil {
 			return err
 		}
 		data, err := os.ReadFile(path) //nolint:gosec // a folder of the test

@@ -35,13 +35,19 @@ func (r *repository) write(path, content string) {
 	Expect(os.WriteFile(path, []byte(content), 0o600)).To(Succeed())
 }
 
-// replace changes a file where a text is.
-func (r *repository) replace(path, old, replacement string) {
+func (r *repository) read(path string) string {
 	GinkgoHelper()
 	data, err := os.ReadFile(filepath.Join(r.root, path))
 	Expect(err).NotTo(HaveOccurred())
-	Expect(string(data)).To(ContainSubstring(old))
-	r.write(path, strings.Replace(string(data), old, replacement, 1))
+	return string(data)
+}
+
+// replace changes a file where a text is.
+func (r *repository) replace(path, old, replacement string) {
+	GinkgoHelper()
+	content := r.read(path)
+	Expect(content).To(ContainSubstring(old))
+	r.write(path, strings.Replace(content, old, replacement, 1))
 }
 
 // build compiles the specs, as the guide tells.

@@ -11,6 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// standInsPause is how long they wait before they look again.
+var standInsPause = 100 * time.Millisecond
+
 // standIns reports every queue to be active, the pods of every Deployment to run and every claim to have its volume, for the specs of an engine.
 func standIns() {
 	ctx, stop := context.WithCancel(context.Background())
@@ -27,7 +30,7 @@ func standIns() {
 			}
 			select {
 			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(standInsPause):
 			}
 		}
 	})

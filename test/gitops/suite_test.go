@@ -55,10 +55,15 @@ func TestGitOps(t *testing.T) {
 }
 
 // startCluster starts an API server with the CRDs of all that a bundle may hold, and the controllers that engines need, for the specs of one engine.
-func startCluster() {
+// The flags, each NAME=VALUE, are for the API server.
+func startCluster(flags ...string) {
 	GinkgoHelper()
 	ctrl.SetLogger(GinkgoLogr)
 	environment := &envtest.Environment{ControlPlaneStartTimeout: 5 * time.Minute, CRDInstallOptions: envtest.CRDInstallOptions{CRDs: crds(), MaxTime: 5 * time.Minute}}
+	for _, flag := range flags {
+		name, value, _ := strings.Cut(flag, "=")
+		environment.ControlPlane.GetAPIServer().Configure().Append(name, value)
+	}
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)
@@ -109,7 +114,7 @@ func start(program string, environment []string, args ...string) {
 	log, err := os.Create(filepath.Join(dir, "log")) //nolint:gosec // a folder of the test
 	Expect(err).NotTo(HaveOccurred())
 	command := exec.Command(programs[program], args...) //nolint:gosec // programs of the suite
-	command.Env = append(os.Environ(), append(environment, "KUBECONFIG="+kubeconfig, "TMPDIR="+dir)...)
+	command.Env = append(append(os.Environ(), "KUBECONFIG="+kubeconfig, "TMPDIR="+dir), environment...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	Expect(command.Start()).To(Succeed())

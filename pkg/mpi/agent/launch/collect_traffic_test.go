@@ -27,30 +27,37 @@ func leaveCount(t *testing.T, stateDir string, rank, to, bytes int) {
 	}
 }
 
-func TestTheLauncherTellsWhatRanksHaveSent(t *testing.T) {
-	g := newGateTest(t, 2) // and the second does not answer
-	own, of := t.TempDir(), t.TempDir()
-	leaveCount(t, own, 0, 1, 700)
-	leaveCount(t, of, 1, 0, 2048)
+// traced is a launcher whose ranks have left files in a state folder, and the ranks of the first node in another, with its log.
+func (g *gateTest) traced(own, of string) (*runningJob, *strings.Builder) {
+	g.t.Helper()
 	listener, err := net.Listen("tcp", net.JoinHostPort(g.table.Hosts[0].Address, strconv.Itoa(g.gate.Port)))
 	if err != nil {
-		t.Fatal(err)
+		g.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	n := node.Node{Settings: state.Settings{StateDir: of, Port: g.gate.Port}, Hostname: g.hostnames[0], Key: g.gate.Key, Dial: g.gate.Dial, Log: quiet}
 	go func() { done <- n.Serve(ctx, listener) }()
-	defer func() {
+	g.t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			t.Error(err)
+			g.t.Error(err)
 		}
-	}()
-	var told strings.Builder
+	})
+	told := &strings.Builder{}
 	launcher := g.asking(g.gate.Dial)
-	launcher.Log = log.New(&told, "", 0)
+	launcher.Log = log.New(told, "", 0)
 	launcher.Settings.StateDir = own
 	launcher.ranks = watch.NewRankWatcher(watch.NewProcessTracker().Proxies, false)
+	return launcher, told
+}
+
+func TestTheLauncherTellsWhatRanksHaveSent(t *testing.T) {
+	g := newGateTest(t, 2) // and the second does not answer
+	own, of := t.TempDir(), t.TempDir()
+	leaveCount(t, own, 0, 1, 700)
+	leaveCount(t, of, 1, 0, 2048)
+	launcher, told := g.traced(own, of)
 	launcher.command.Environment = []string{mpi.TrafficVariable + "=" + mpi.TrafficPath}
 	launcher.logTraffic(t.Context())
 	for _, want := range []string{

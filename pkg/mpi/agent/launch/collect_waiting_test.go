@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"log"
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +16,6 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
-	"lockstep.dev/lockstep/pkg/mpi/agent/node"
-	"lockstep.dev/lockstep/pkg/mpi/agent/state"
-	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 )
 
 // leaveWaiting leaves what the library counts of a rank that ran for ten seconds, and waited for some of them.
@@ -47,25 +42,7 @@ func TestTheLauncherTellsWhoKeepsTheOthersWaiting(t *testing.T) {
 	own, of := t.TempDir(), t.TempDir()
 	leaveWaiting(t, own, 0, 8)
 	leaveWaiting(t, of, 1, 1)
-	listener, err := net.Listen("tcp", net.JoinHostPort(g.table.Hosts[0].Address, strconv.Itoa(g.gate.Port)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	n := node.Node{Settings: state.Settings{StateDir: of, Port: g.gate.Port}, Hostname: g.hostnames[0], Key: g.gate.Key, Dial: g.gate.Dial, Log: quiet}
-	go func() { done <- n.Serve(ctx, listener) }()
-	defer func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}()
-	var told strings.Builder
-	launcher := g.asking(g.gate.Dial)
-	launcher.Log = log.New(&told, "", 0)
-	launcher.Settings.StateDir = own
-	launcher.ranks = watch.NewRankWatcher(watch.NewProcessTracker().Proxies, false)
+	launcher, told := g.traced(own, of)
 	launcher.command.Environment = []string{mpi.WaitingVariable + "=" + mpi.WaitingPath}
 	launcher.logWaiting(t.Context())
 	for _, want := range []string{

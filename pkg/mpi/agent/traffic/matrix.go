@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/tracefile"
 )
 
 // Pod is what the ranks of one pod have sent.
@@ -64,27 +65,14 @@ type placedRank struct {
 	host string
 }
 
-// newestRanks are the ranks that wrote since the launch began, or all where none has. Where two pods tell of a rank, the one that wrote later
-// counts.
 func newestRanks(pods []Pod, began float64) map[int]placedRank {
-	newest, any := map[int]placedRank{}, map[int]placedRank{}
-	keep := func(ranks map[int]placedRank, rank placedRank) {
-		if other, known := ranks[rank.Rank]; !known || rank.Age < other.Age {
-			ranks[rank.Rank] = rank
-		}
-	}
+	var ranks []placedRank
 	for _, pod := range pods {
 		for _, rank := range pod.Ranks {
-			keep(any, placedRank{rank, pod.Host})
-			if rank.Age <= began {
-				keep(newest, placedRank{rank, pod.Host})
-			}
+			ranks = append(ranks, placedRank{rank, pod.Host})
 		}
 	}
-	if len(newest) == 0 {
-		return any
-	}
-	return newest
+	return tracefile.Newest(ranks, began, func(r placedRank) (int, float64) { return r.Rank, r.Age })
 }
 
 // worldSize is the number of ranks that are known, whether they left a count or others sent to them.

@@ -11,13 +11,12 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/tracefile"
 )
 
 const (
 	// maxLine is the length of a line, which ends with a histogram of 66 numbers.
 	maxLine = 8 << 10
-	// maxRank bounds the numbers of ranks: mpi.MaxNodes of many slots are below it.
-	maxRank = 1 << 20
 	// maxPeers is how many peers a rank may have.
 	maxPeers = 1 << 16
 )
@@ -82,7 +81,7 @@ func parseLine(text string) (countedLine, error) {
 	to, toErr := strconv.Atoi(fields[2])
 	bytes, bytesErr := strconv.ParseUint(strings.TrimSuffix(fields[3], " bytes"), 10, 64)
 	messages, messagesErr := strconv.ParseUint(strings.TrimSuffix(fields[4], " msgs sent"), 10, 64)
-	if toErr != nil || bytesErr != nil || messagesErr != nil || to < 0 || to >= maxRank {
+	if toErr != nil || bytesErr != nil || messagesErr != nil || to < 0 || to >= tracefile.MaxRank {
 		return countedLine{}, fmt.Errorf("the line `%.40q` is no count of messages", text)
 	}
 	return countedLine{mpi.SentTraffic{To: to, Bytes: bytes, Messages: messages}, fields[0] == "I"}, nil

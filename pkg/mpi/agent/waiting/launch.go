@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/tracefile"
 )
 
 // HostPod is what the ranks of one pod have counted.
@@ -26,23 +27,13 @@ type placedRank struct {
 // LaunchOf are the ranks that pods tell of since the newest launch began, so many seconds ago, or all where there are none: a launch that is no
 // MPI program hides no earlier one. Where two pods tell of a rank, the one that began later counts.
 func LaunchOf(pods []HostPod, began float64) Launch {
-	newest, any := map[int]placedRank{}, map[int]placedRank{}
-	keep := func(ranks map[int]placedRank, rank placedRank) {
-		if other, known := ranks[rank.Rank]; !known || rank.Age < other.Age {
-			ranks[rank.Rank] = rank
-		}
-	}
+	var ranks []placedRank
 	for _, pod := range pods {
 		for _, rank := range pod.Ranks {
-			keep(any, placedRank{rank, pod.Host})
-			if rank.Age <= began {
-				keep(newest, placedRank{rank, pod.Host})
-			}
+			ranks = append(ranks, placedRank{rank, pod.Host})
 		}
 	}
-	if len(newest) == 0 {
-		newest = any
-	}
+	newest := tracefile.Newest(ranks, began, func(r placedRank) (int, float64) { return r.Rank, r.Age })
 	return slices.SortedFunc(maps.Values(newest), func(a, b placedRank) int { return cmp.Compare(a.Rank, b.Rank) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/tracefile"
 )
 
 // programs are those of testdata, compiled.
@@ -53,7 +54,7 @@ func (p programs) counted(t *testing.T, environment []string, argv ...string) (s
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Env = with
 	text, err := command.CombinedOutput()
-	return string(text), Pod{StateDir: stateDir, EndOf: never}.Read(maxFiles).Ranks, err
+	return string(text), Pod{StateDir: stateDir, EndOf: never}.Read(tracefile.MaxFiles).Ranks, err
 }
 
 func never(int) (time.Time, bool) { return time.Time{}, false }
@@ -143,12 +144,12 @@ func TestWaitingIsReadWhileItLasts(t *testing.T) {
 	defer func() { _ = command.Process.Kill(); _ = command.Wait() }()
 	pod := Pod{StateDir: stateDir, EndOf: never}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		ranks := pod.Read(maxFiles).Ranks
+		ranks := pod.Read(tracefile.MaxFiles).Ranks
 		if len(ranks) == 1 && ranks[0].Inside == "collectives" && ranks[0].Kinds[mpi.MPICollective].Seconds > 0.1 {
 			return
 		}
 	}
-	t.Errorf("%+v", pod.Read(maxFiles))
+	t.Errorf("%+v", pod.Read(tracefile.MaxFiles))
 }
 
 // Programs without MPI, those that no launcher numbers, and those whose folder is gone are as without the library.
@@ -182,7 +183,7 @@ func TestLibraryDoesNoHarm(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, text, err)
 		}
 	}
-	if ranks := (Pod{StateDir: stateDir, EndOf: never}).Read(maxFiles).Ranks; len(ranks) != 0 {
+	if ranks := (Pod{StateDir: stateDir, EndOf: never}).Read(tracefile.MaxFiles).Ranks; len(ranks) != 0 {
 		t.Errorf("counted: %+v", ranks)
 	}
 	entries, _ := os.ReadDir(stateDir)
@@ -230,7 +231,7 @@ func TestLibraryReplacesTheFileOfAnEarlierLaunch(t *testing.T) {
 	if err := errors.Join(first.Wait(), second.Wait()); err != nil {
 		t.Error(err)
 	}
-	ranks := Pod{StateDir: stateDir, EndOf: never}.Read(maxFiles).Ranks
+	ranks := Pod{StateDir: stateDir, EndOf: never}.Read(tracefile.MaxFiles).Ranks
 	if len(ranks) != 1 || !ranks[0].Finalized || (placedRank{RankWaiting: ranks[0]}).calls() != 7 {
 		t.Errorf("%+v", ranks)
 	}

@@ -1,7 +1,6 @@
 package waiting
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -9,24 +8,17 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/tracefile"
 )
 
 const (
-	// maxFiles is how many ranks of a pod are read.
-	maxFiles = 256
-	// maxRank bounds the numbers of ranks: mpi.MaxNodes of many slots are below it.
-	maxRank = 1 << 20
 	// maxPID is the largest number that Linux gives a process.
 	maxPID = 1 << 22
 	// maxSeconds is longer than any machine has been up.
@@ -67,51 +59,26 @@ func (p Pod) Answer(_ context.Context, request []byte) (any, error) {
 // not counted.
 func (p Pod) Read(ranks int) mpi.NodeWaiting {
 	var pod mpi.NodeWaiting
-	files := rankFiles(p.StateDir)
+	files := tracefile.List(p.StateDir, filepath.Base(mpi.WaitingPath), "")
 	for _, file := range files[:min(len(files), max(1, ranks))] {
-		page, err := readPage(file.path)
+		page, err := readPage(file.Path)
 		if err != nil {
 			continue
 		}
-		if rank, valid := page.rankAt(p.endOf(file.rank, page), monotonicNow()); valid {
-			rank.Rank = file.rank
+		if rank, valid := page.rankAt(p.endOf(file.Rank, page), monotonicNow()); valid {
+			rank.Rank = file.Rank
 			pod.Ranks = append(pod.Ranks, rank)
 		}
 	}
 	return pod
 }
 
-type rankFile struct {
-	rank int
-	path string
-}
-
-// rankFiles are the files of the lowest ranks.
-func rankFiles(stateDir string) []rankFile {
-	entries, _ := os.ReadDir(stateDir) // what cannot be read has no ranks
-	var files []rankFile
-	for _, entry := range entries {
-		number, is := strings.CutPrefix(entry.Name(), filepath.Base(mpi.WaitingPath)+".")
-		rank, err := strconv.Atoi(number)
-		if is && err == nil && rank >= 0 && rank < maxRank && number == strconv.Itoa(rank) {
-			files = append(files, rankFile{rank, filepath.Join(stateDir, entry.Name())})
-		}
-	}
-	slices.SortFunc(files, func(a, b rankFile) int { return cmp.Compare(a.rank, b.rank) })
-	return files[:min(len(files), maxFiles)]
-}
-
-// readPage does not follow a link and does not wait for a pipe, which a program may have put there.
 func readPage(path string) (page, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	file, _, err := tracefile.Open(path)
 	if err != nil {
 		return page{}, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return page{}, errors.New("it is not a regular file")
-	}
 	var read page
 	if err := binary.Read(io.LimitReader(file, int64(binary.Size(read))), binary.LittleEndian, &read); err != nil {
 		return page{}, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/tracefile"
 )
 
 const second = 1_000_000_000
@@ -56,7 +57,7 @@ func TestReadTellsHowLongARankHasRun(t *testing.T) {
 		p.Kinds[mpi.MPIMessage].Calls, p.Kinds[mpi.MPIMessage].Time = 1, 10*second
 	}))
 	pod := Pod{StateDir: dir, EndOf: func(rank int) (time.Time, bool) { return time.Now().Add(-30 * time.Second), rank == 3 }}
-	ranks := pod.Read(maxFiles).Ranks
+	ranks := pod.Read(tracefile.MaxFiles).Ranks
 	if len(ranks) != 4 {
 		t.Fatalf("%+v", ranks)
 	}
@@ -115,10 +116,10 @@ func TestReadIsNotFooled(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "waiting.11"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if ranks := (Pod{StateDir: dir, EndOf: never}).Read(maxFiles).Ranks; len(ranks) != 1 || ranks[0].Rank != 0 {
+	if ranks := (Pod{StateDir: dir, EndOf: never}).Read(tracefile.MaxFiles).Ranks; len(ranks) != 1 || ranks[0].Rank != 0 {
 		t.Errorf("read %+v", ranks)
 	}
-	if ranks := (Pod{StateDir: filepath.Join(dir, "none"), EndOf: never}).Read(maxFiles).Ranks; len(ranks) != 0 {
+	if ranks := (Pod{StateDir: filepath.Join(dir, "none"), EndOf: never}).Read(tracefile.MaxFiles).Ranks; len(ranks) != 0 {
 		t.Errorf("read %+v", ranks)
 	}
 }
@@ -133,7 +134,7 @@ func TestReadBoundsNumbers(t *testing.T) {
 		}
 	}))
 	leave(t, dir, "waiting.1", pageOf(10, func(p *page) { p.Since, p.Inside = p.Began+second, math.MaxUint64 }))
-	ranks := (Pod{StateDir: dir, EndOf: never}).Read(maxFiles).Ranks
+	ranks := (Pod{StateDir: dir, EndOf: never}).Read(tracefile.MaxFiles).Ranks
 	if len(ranks) != 2 || ranks[1].Inside != "" {
 		t.Fatalf("%+v", ranks)
 	}
@@ -151,14 +152,14 @@ func TestReadBoundsNumbers(t *testing.T) {
 func TestReadTakesSoManyRanks(t *testing.T) {
 	dir := t.TempDir()
 	page := pageOf(10, func(p *page) { p.Ended = p.Began + second })
-	for rank := range maxFiles + 10 {
+	for rank := range tracefile.MaxFiles + 10 {
 		leave(t, dir, fmt.Sprintf("waiting.%d", rank), page)
 	}
-	if ranks := (Pod{StateDir: dir, EndOf: never}).Read(maxFiles).Ranks; len(ranks) != maxFiles || ranks[maxFiles-1].Rank != maxFiles-1 {
+	if ranks := (Pod{StateDir: dir, EndOf: never}).Read(tracefile.MaxFiles).Ranks; len(ranks) != tracefile.MaxFiles || ranks[tracefile.MaxFiles-1].Rank != tracefile.MaxFiles-1 {
 		t.Errorf("%d ranks", len(ranks))
 	}
 	pod := Pod{StateDir: dir, EndOf: never}
-	for request, want := range map[string]int{`{"ranks": 3}`: 3, `{"ranks": -1}`: 1, `{"ranks": 100000}`: maxFiles} {
+	for request, want := range map[string]int{`{"ranks": 3}`: 3, `{"ranks": -1}`: 1, `{"ranks": 100000}`: tracefile.MaxFiles} {
 		answer, err := pod.Answer(t.Context(), []byte(request))
 		if told, is := answer.(mpi.NodeWaiting); err != nil || !is || len(told.Ranks) != want {
 			t.Errorf("%s: %v, %v", request, answer, err)

@@ -25,7 +25,8 @@ import (
 // jobTimeout is generous: a job takes seconds, a busy machine some more.
 var jobTimeout = platform.ScaleTimeout(2 * time.Minute)
 
-// job is a job of the tenant: two nodes with two slots each. A spec that runs beside others in another process may have the same name for it.
+// job is a job of the tenant: two nodes with two slots each. A spec that runs beside others in another process may have the same name for it,
+// but none of those that the guides use: first, script, large.
 func job(name, runtime string, command ...string) testjob.Job {
 	if process := GinkgoParallelProcess(); process > 1 {
 		name = fmt.Sprintf("%s-%d", name, process)

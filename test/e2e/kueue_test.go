@@ -62,7 +62,7 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 	It("waits for the quota, without pods, and runs when there is room", func(ctx SpecContext) {
 		hog := submit(ctx, otherEditor, queued(inOther(job("lender", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "600"))))
 		Eventually(condition(ctx, otherEditor, hog, "Running")).Should(BeTrue())
-		first := submit(ctx, editor, queued(job("first", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "15")))
+		first := submit(ctx, editor, queued(job("holder", "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "15")))
 		Eventually(condition(ctx, editor, first, "Running")).Should(BeTrue())
 		second := submit(ctx, editor, queued(job("second", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello")))
 		Eventually(condition(ctx, editor, second, trainer.TrainJobSuspended)).Should(BeTrue())
@@ -76,7 +76,7 @@ var _ = Describe("Under Kueue, an MPI job", Ordered, longest, func() {
 		endless := func(name string) *trainer.TrainJob {
 			return submit(ctx, editor, queued(job(name, "openmpi4-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "600")))
 		}
-		Eventually(condition(ctx, editor, endless("first"), "Running")).Should(BeTrue())
+		Eventually(condition(ctx, editor, endless("holder"), "Running")).Should(BeTrue())
 		// The second borrows what the other tenant leaves idle.
 		second := endless("second")
 		Eventually(condition(ctx, editor, second, "Running")).Should(BeTrue())

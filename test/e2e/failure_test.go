@@ -45,7 +45,8 @@ func unfinished(ctx context.Context) string {
 	return b.String()
 }
 
-// scene tells of all jobs with their JobSets, pods and events, and what controllers logged since a time.
+// scene tells of all jobs with their JobSets, pods and events, the last lines of pods that still run, and what
+// controllers logged since a time.
 func scene(ctx context.Context, since time.Time) string {
 	var b strings.Builder
 	jobs := &trainer.TrainJobList{}
@@ -66,6 +67,9 @@ func scene(ctx context.Context, since time.Time) string {
 		for _, pod := range pods.Items {
 			if strings.HasPrefix(pod.Name, j.Name+"-") {
 				fmt.Fprintf(&b, "  Pod %s of %s on %s: %s%s\n", pod.Name, clock(pod.CreationTimestamp), pod.Spec.NodeName, pod.Status.Phase, ends(pod))
+				if pod.Status.Phase == corev1.PodRunning {
+					logOf(ctx, &b, pod, &corev1.PodLogOptions{TailLines: ptr.To[int64](30)})
+				}
 			}
 		}
 		for _, e := range events.Items {
@@ -77,9 +81,7 @@ func scene(ctx context.Context, since time.Time) string {
 	controllers := &corev1.PodList{}
 	list(ctx, &b, controllers, client.InNamespace(platform.Namespace))
 	for _, pod := range controllers.Items {
-		options := &corev1.PodLogOptions{SinceTime: ptr.To(metav1.NewTime(since)), TailLines: ptr.To[int64](200)}
-		text, err := admin.Logs.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx)
-		fmt.Fprintf(&b, "log of %s (%v):\n%s\n", pod.Name, err, text)
+		logOf(ctx, &b, pod, &corev1.PodLogOptions{SinceTime: ptr.To(metav1.NewTime(since)), TailLines: ptr.To[int64](200)})
 	}
 	return b.String()
 }
@@ -89,6 +91,11 @@ func list(ctx context.Context, b *strings.Builder, objects client.ObjectList, op
 	if err := admin.Client.List(ctx, objects, options...); err != nil {
 		fmt.Fprintln(b, err)
 	}
+}
+
+func logOf(ctx context.Context, b *strings.Builder, pod corev1.Pod, options *corev1.PodLogOptions) {
+	text, err := admin.Logs.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx)
+	fmt.Fprintf(b, "log of %s (%v):\n%s\n", pod.Name, err, text)
 }
 
 func conditions(b *strings.Builder, all []metav1.Condition) {

@@ -63,7 +63,7 @@ func (p *Platform) useExecutor(ctx context.Context) error {
 // what UseCompanion did.
 func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context) error, err error) {
 	undo = func(ctx context.Context) error {
-		if _, err := p.apply(ctx, filepath.Join(p.tools.Root, "build", "companion", "dist", clusterSpec)); err != nil {
+		if _, err := p.apply(ctx, filepath.Join(p.tools.Root, "build", "test", "companion", "dist", clusterSpec)); err != nil {
 			return err
 		}
 		return p.StartCompanion(ctx)
@@ -75,7 +75,7 @@ func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context
 // compileForTrainer compiles a copy of the bundle whose cluster has the other executor, and of which one tenant may use a runtime of
 // Trainer's own.
 func (p *Platform) compileForTrainer(ctx context.Context) (string, error) {
-	root := filepath.Join(p.tools.Root, "build", "companion")
+	root := filepath.Join(p.tools.Root, "build", "test", "companion")
 	if err := os.RemoveAll(root); err != nil {
 		return "", err
 	}

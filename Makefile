@@ -229,8 +229,8 @@ bench-shares: tools $(BIN)/bench-shares ## Judge what tenants get of two cohorts
 	@programs=$$($(SUITE)/prometheus) && LOCKSTEP_PROMETHEUS="$$programs" $(BIN)/bench-shares -for $(or $(FOR),10m) -seed $(or $(SEED),1)
 
 .PHONY: soak
-soak: tools $(BIN)/soak ## Run many real jobs and look for leaks (JOBS=500, CONCURRENT=50, OUT=FILE)
-	@$(BIN)/soak -jobs $(or $(JOBS),500) -concurrent $(or $(CONCURRENT),50)
+soak: tools $(BIN)/soak ## Run many real jobs and look for leaks (JOBS=500, CONCURRENT=50, RUNTIME=openmpi5-cpu, OUT=FILE)
+	@$(BIN)/soak -runtime $(or $(RUNTIME),openmpi5-cpu) -jobs $(or $(JOBS),500) -concurrent $(or $(CONCURRENT),50)
 
 .PHONY: bench-workload
 bench-workload: $(BIN)/runtime-compiler $(BIN)/bench-workload ## Write a large repository of specs (TENANTS=1000, CLUSTERS=3, SEED=1, OUT=DIR)

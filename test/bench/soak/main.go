@@ -16,7 +16,8 @@ import (
 func main() {
 	jobs := flag.Int("jobs", 500, "`number` of jobs after the first round")
 	concurrent := flag.Int("concurrent", 50, "`number` of jobs at the same time")
+	runtime := flag.String("runtime", "openmpi5-cpu", "`name` of their runtime")
 	bench.Main(func(ctx context.Context, p *platform.Platform) (Report, error) {
-		return soak(ctx, p, *jobs, *concurrent)
+		return soak(ctx, p, *runtime, *jobs, *concurrent)
 	})
 }

@@ -22,14 +22,15 @@ import (
 
 const (
 	sandbox = "lockstep-soak"
-	runtime = "soak"
+	// small is a copy of the runtime whose pods ask for little.
+	small = "soak"
 	// jobLimit is long: fifty jobs share the processors.
 	jobLimit = 10 * time.Minute
 	// idle is how long the controller may take to come to rest.
 	idle = 30 * time.Second
 )
 
-func soak(ctx context.Context, p *platform.Platform, jobs, concurrent int) (r Report, err error) {
+func soak(ctx context.Context, p *platform.Platform, runtime string, jobs, concurrent int) (r Report, err error) {
 	r = Report{Tally: bench.Tally{Jobs: jobs}, FirstRound: bench.Tally{Jobs: concurrent}, Concurrent: concurrent}
 	user, err := p.Admin()
 	if err != nil {
@@ -40,7 +41,7 @@ func soak(ctx context.Context, p *platform.Platform, jobs, concurrent int) (r Re
 		return r, err
 	}
 	defer bench.Finally(ctx, &err, func(ctx context.Context) error { return remove(ctx, user) })
-	if err := p.CopyRuntime(ctx, "openmpi5-cpu", runtime, tiny); err != nil {
+	if err := p.CopyRuntime(ctx, runtime, small, tiny); err != nil {
 		return r, err
 	}
 	if err := round(ctx, p.Progress, user, "warm", &r.FirstRound, concurrent); err != nil {
@@ -116,7 +117,7 @@ func round(ctx context.Context, progress *platform.Progress, user testjob.User, 
 func one(ctx context.Context, user testjob.User, name string) (failure *bench.Failure, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, jobLimit, fmt.Errorf("no end within %s", jobLimit))
 	defer cancel()
-	job := testjob.Job{Name: name, Namespace: sandbox, Runtime: runtime, Nodes: 2, Slots: 1, Command: []string{"mpirun", "-n", "2", "mpi-hello"}}
+	job := testjob.Job{Name: name, Namespace: sandbox, Runtime: small, Nodes: 2, Slots: 1, Command: []string{"mpirun", "-n", "2", "mpi-hello"}}
 	result, err := testjob.Run(limited, user, job, io.Discard)
 	if err != nil && (ctx.Err() != nil || limited.Err() == nil) {
 		return nil, err

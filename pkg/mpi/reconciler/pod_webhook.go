@@ -105,15 +105,31 @@ func (p *podWebhook) patchResponse(ctx context.Context, name client.ObjectKey, r
 
 // changePod returns a pod as it is to be, nil where it stays as it is, and the policy that must be there before it, or nil.
 func (p *podWebhook) changePod(ctx context.Context, name client.ObjectKey, pod *corev1.Pod) (*corev1.Pod, job.Object, error) {
-	var trainJob trainer.TrainJob
-	if err := p.r.client.Get(ctx, name, &trainJob); err != nil {
-		return nil, nil, client.IgnoreNotFound(err)
+	trainJob, err := p.findTrainJob(ctx, name)
+	if err != nil || trainJob == nil {
+		return nil, nil, err
 	}
-	runtime, err := p.r.findRuntime(ctx, &trainJob)
+	runtime, err := p.r.findRuntime(ctx, trainJob)
 	if err != nil || runtime == nil {
 		return nil, nil, err
 	}
-	return desired.PropagateToPod(pod, &trainJob, *runtime), decide.PolicyBeforePods(&trainJob, status.AllConditions(&trainJob), *runtime, p.r.namespace), nil
+	return desired.PropagateToPod(pod, trainJob, *runtime), decide.PolicyBeforePods(trainJob, status.AllConditions(trainJob), *runtime, p.r.namespace), nil
+}
+
+// findTrainJob returns nil where there is none. Pods come half a second after their TrainJob, and the cache may hear of it later than that:
+// what it does not have is asked for, by a list, because our role reads TrainJobs in no other way.
+func (p *podWebhook) findTrainJob(ctx context.Context, name client.ObjectKey) (*trainer.TrainJob, error) {
+	trainJob := &trainer.TrainJob{}
+	if err := p.r.client.Get(ctx, name, trainJob); err == nil {
+		return trainJob, nil
+	} else if !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	var found trainer.TrainJobList
+	if err := p.r.live.List(ctx, &found, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name}); err != nil || len(found.Items) == 0 {
+		return nil, err
+	}
+	return &found.Items[0], nil
 }
 
 // admitUnchanged lets a pod pass, and tells whoever makes it why it gets nothing of us.

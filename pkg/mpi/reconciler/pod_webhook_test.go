@@ -73,6 +73,25 @@ func TestNoPodIsThereBeforeItsPolicy(t *testing.T) {
 	}
 }
 
+// A pod that passed unchanged would lack the user's image and environment for the whole job.
+func TestAPodGetsWhatIsItsWhenItComesBeforeTheNewsOfItsTrainJob(t *testing.T) {
+	c := newCluster(t, trainJobOf())
+	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+		Get: func(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if _, is := object.(*trainer.TrainJob); is {
+				return apierrors.NewNotFound(trainer.GroupVersion.WithResource("trainjobs").GroupResource(), key.Name)
+			}
+			return store.Get(ctx, key, object, options...)
+		},
+	})
+	if answer := c.ask(false); !answer.Allowed || len(answer.Patches) == 0 || len(answer.Warnings) > 0 {
+		t.Errorf("the pod passes as it is: %+v", answer)
+	}
+	if err := c.Get(t.Context(), policyKey(), &networkingv1.NetworkPolicy{}); err != nil {
+		t.Errorf("the job has no policy of its own when its pod comes: %v", err)
+	}
+}
+
 func TestAPodPassesWhoeverHasThePolicy(t *testing.T) {
 	theirs := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: policyKey().Namespace, Name: policyKey().Name, Labels: map[string]string{"by": "somebody"}}}
 	c := newCluster(t, trainJobOf(), theirs)

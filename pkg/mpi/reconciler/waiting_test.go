@@ -59,6 +59,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	store := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&trainer.TrainJob{}, &corev1.ResourceQuota{}).
 		WithIndex(&corev1.Pod{}, trainJobIndex, indexTrainJobName(Executor)).WithIndex(jobs, trainJobIndex, indexTrainJobName(Executor)).
+		WithIndex(&trainer.TrainJob{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
 		WithObjects(append(objects, runtimeOf(t))...).Build()
 	metrics, err := newJobMetrics(prometheus.NewRegistry())
 	if err != nil {

@@ -156,7 +156,7 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 	if err != nil {
 		return err
 	}
-	built, err := b.buildSources(ctx, img, root, report)
+	built, err := b.buildSources(ctx, img, source, root, report)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (b *Builder) rootFS(ctx context.Context, img image.Image, dir, temp string)
 }
 
 // buildSources returns the files that the builds have installed.
-func (b *Builder) buildSources(ctx context.Context, img image.Image, root string, report rootfs.Report) ([]string, error) {
+func (b *Builder) buildSources(ctx context.Context, img image.Image, debian rootfs.Source, root string, report rootfs.Report) ([]string, error) {
 	if len(img.Debian.Sources) == 0 {
 		return nil, nil
 	}
@@ -191,7 +191,11 @@ func (b *Builder) buildSources(ctx context.Context, img image.Image, root string
 		return nil, err
 	}
 	for _, s := range img.Debian.Sources {
-		file, err := wheel.FetchSource(ctx, s.Name, s.Version, s.SHA256, filepath.Join(b.Cache.dir, "wheels"), report)
+		fetch := wheel.FetchSource
+		if s.Debian {
+			fetch = debian.FetchUpstream
+		}
+		file, err := fetch(ctx, s.Name, s.Version, s.SHA256, filepath.Join(b.Cache.dir, "wheels"), report)
 		if err != nil {
 			return nil, err
 		}

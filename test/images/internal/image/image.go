@@ -59,7 +59,7 @@ type Debian struct {
 	// Wheels are files of Python's package index, beside Packages and BuildPackages.
 	Wheels      []Wheel `yaml:"wheels" json:",omitempty"`
 	BuildWheels []Wheel `yaml:"buildWheels" json:",omitempty"`
-	// Sources are source distributions of Python's package index, built one after the other.
+	// Sources are built one after the other.
 	Sources []Source `yaml:"sources" json:",omitempty"`
 	// Bytecode says that the image has Python's modules compiled, too: a file system that nobody can write keeps no cache, and large
 	// frameworks would be compiled anew by every rank.
@@ -81,12 +81,14 @@ type Wheel struct {
 	Keep []string `yaml:"keep" json:",omitempty"`
 }
 
-// Source is one source distribution of Python's package index.
+// Source is one source distribution of Python's package index, or what a package of Debian is made of.
 type Source struct {
 	// Name and Version are those of the index, and SHA256 is the hash of the file.
 	Name    string `yaml:"name"`
 	Version string `yaml:"version"`
 	SHA256  string `yaml:"sha256"`
+	// Debian says that the file is the one of Debian's source package of that name, without Debian's changes.
+	Debian bool `yaml:"debian" json:",omitempty"`
 	// Build are lines for bash, run in the unpacked folder inside the root file system. What they leave below /usr/local is in the image.
 	Build string `yaml:"build"`
 }

@@ -1,8 +1,8 @@
 // Package rootfs makes small root file systems out of Debian packages.
 //
 // Duty: find the archive that this machine's own packages come from (ReadSources, Archive), have mmdebstrap install
-// packages of any suite of that archive into a directory (Bootstrap), compile C programs in there (Compile), and
-// select the few files that an image needs (OpenRoot, Select).
+// packages of any suite of that archive into a directory (Bootstrap), compile C programs in there (Compile) and what others published as source
+// (FetchUpstream, Build), and select the few files that an image needs (OpenRoot, Select).
 //
 // Flow: one directory serves as build root and as source of the image. It holds compilers, dpkg, perl and whatever
 // else Debian's dependencies bring along; the image gets only the packages asked for and those that own the

@@ -45,7 +45,7 @@ func unfinished(ctx context.Context) string {
 	return b.String()
 }
 
-// scene tells of all jobs with their JobSets, pods and events, the last lines of pods that still run, and what
+// scene tells of all jobs with their JobSets, pods and events, the last lines of pods that still run or failed, and what
 // controllers logged since a time.
 func scene(ctx context.Context, since time.Time) string {
 	var b strings.Builder
@@ -67,7 +67,7 @@ func scene(ctx context.Context, since time.Time) string {
 		for _, pod := range pods.Items {
 			if strings.HasPrefix(pod.Name, j.Name+"-") {
 				fmt.Fprintf(&b, "  Pod %s of %s on %s: %s%s\n", pod.Name, clock(pod.CreationTimestamp), pod.Spec.NodeName, pod.Status.Phase, ends(pod))
-				if pod.Status.Phase == corev1.PodRunning {
+				if pod.Status.Phase == corev1.PodRunning || pod.Status.Phase == corev1.PodFailed {
 					logOf(ctx, &b, pod, &corev1.PodLogOptions{TailLines: ptr.To[int64](30)})
 				}
 			}

@@ -160,10 +160,8 @@ func TestWorkloads(t *testing.T) {
 		eventually(t, "deny", func() bool { return !reaches("friend") && !reaches("stranger") })
 		c.mustKubectl(t, allowFriend, "apply", "-f", "-")
 		eventually(t, "allow", func() bool { return reaches("friend") })
-		if out, err := from("stranger", "get", "http://web.e2e.svc.cluster.local"); err == nil {
+		if reaches("stranger") {
 			t.Error("a pod that no policy allows gets through")
-		} else if strings.Contains(out, "refused") {
-			t.Errorf("what a policy forbids is rejected, not dropped:\n%s", out)
 		}
 	})
 	t.Run("JobSet", func(t *testing.T) {

@@ -103,7 +103,6 @@ func (n Node) arrange() error {
 	if err := network.Configure(n.Index, n.Count); err != nil {
 		return err
 	}
-	dropForbidden()
 	return forward()
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"net/url"
+	"runtime/pprof"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +55,7 @@ var _ = Describe("A leader that is cut off from the API server", func() {
 		Eventually(ask("http://" + secondProbes + "/readyz")).Should(Equal("200 ok"))
 
 		worst := time.Duration(0)
+		before := eventBroadcasters()
 		for range 2 {
 			line.cut()
 			begin := time.Now()
@@ -78,6 +81,7 @@ var _ = Describe("A leader that is cut off from the API server", func() {
 			Expect(first.Load()).To(BeEquivalentTo(1), "it stopped and began again in its process")
 			giveBack(ctx, "mpi-controller-0", secondProbes)
 		}
+		Eventually(eventBroadcasters).Should(Equal(before), "what a manager has started ends with it, where the process goes on")
 		GinkgoWriter.Printf("the slowest took %.1f s\n", worst.Seconds())
 	})
 })
@@ -103,6 +107,14 @@ var _ = Describe("Two leaders at one time", func() {
 		}
 	})
 })
+
+// eventBroadcasters counts what waits for events in this process.
+func eventBroadcasters() int {
+	GinkgoHelper()
+	var stacks strings.Builder
+	Expect(pprof.Lookup("goroutine").WriteTo(&stacks, 2)).To(Succeed())
+	return strings.Count(stacks.String(), "created by k8s.io/client-go/tools/events.(*eventBroadcasterImpl).StartEventWatcher ")
+}
 
 func prepareElection(ctx SpecContext) {
 	GinkgoHelper()

@@ -10,26 +10,29 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// addRecorder returns a recorder whose events have both kinds of time. Kubeflow's SDK shows those with a firstTimestamp (kubeflow 0.5.0,
+// newRecorder returns a recorder whose events have both kinds of time. Kubeflow's SDK shows those with a firstTimestamp (kubeflow 0.5.0,
 // get_job_events), which the newer API forbids; the order of a job's life is in the finer eventTime, which the recorder of
-// the older API does not set.
-func addRecorder(mgr ctrl.Manager) (events.EventRecorder, error) {
-	client, err := typedcorev1.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+// the older API does not set. There is one for the process, whatever becomes of its lease: what is told while a manager stops counts too.
+func newRecorder(config *rest.Config) (events.EventRecorder, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("create client for events: %w", err)
 	}
-	// It is not shut down: what is told while the manager stops counts too, and the process ends then.
 	broadcaster := events.NewBroadcaster(eventSink{client})
 	if err := broadcaster.StartRecordingToSinkWithContext(context.Background()); err != nil {
 		return nil, fmt.Errorf("record events: %w", err)
 	}
-	return broadcaster.NewRecorder(mgr.GetScheme(), mpi.ControllerName), nil
+	return broadcaster.NewRecorder(scheme, mpi.ControllerName), nil
 }
 
 // eventSink writes events of the newer API through the older one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,7 @@ type Options struct {
 
 	clock        *serverClock
 	probes       *probeServer
+	recorder     events.EventRecorder
 	leaseWatcher *trainerLeaseWatcher
 	keys         *webhookKeyring
 }

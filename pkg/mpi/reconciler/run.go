@@ -25,6 +25,11 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 	if err := options.probes.startServing(ctx, options.ProbeAddress); err != nil {
 		return err
 	}
+	recorder, err := newRecorder(prepared)
+	if err != nil {
+		return err
+	}
+	options.recorder = recorder
 	e, err := newStartupChecks(prepared, &options)
 	if err != nil {
 		return err

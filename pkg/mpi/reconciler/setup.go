@@ -146,10 +146,6 @@ func setUpController(ctx context.Context, mgr ctrl.Manager, options Options) err
 	if err := mgr.Add(&retentionSweeper{client: mgr.GetClient(), live: mgr.GetAPIReader(), clock: options.clock}); err != nil {
 		return fmt.Errorf("add the deletion of finished jobs: %w", err)
 	}
-	recorder, err := addRecorder(mgr)
-	if err != nil {
-		return err
-	}
 	r := &Reconciler{
 		client:     mgr.GetClient(),
 		live:       mgr.GetAPIReader(),
@@ -161,7 +157,7 @@ func setUpController(ctx context.Context, mgr ctrl.Manager, options Options) err
 		shared:     newSharedWarnings(mgr.GetAPIReader(), time.Now),
 		hostTables: hostTables,
 		queues:     lines,
-		recorder:   recorder,
+		recorder:   options.recorder,
 		metrics:    metrics,
 	}
 	if options.Mode == Executor {

@@ -47,6 +47,21 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// The API server may be in the middle of a line.
+func TestReadLeavesHalfAnEntry(t *testing.T) {
+	const whole = `{"verb":"list"}`
+	for _, half := range []string{"", whole[:9], whole} {
+		entries, err := Read(strings.NewReader(whole+"\n"+half), func(Entry) bool { return true })
+		want := 1
+		if half == whole {
+			want = 2
+		}
+		if err != nil || len(entries) != want {
+			t.Errorf("%q at the end: %d entries, %v: want %d", half, len(entries), err, want)
+		}
+	}
+}
+
 func TestReadRefusesWhatIsNoLog(t *testing.T) {
 	if _, err := Read(strings.NewReader("{\n"), func(Entry) bool { return true }); err == nil {
 		t.Error("half an entry was read")

@@ -1,7 +1,7 @@
 package audit
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,25 +26,25 @@ type Entry struct {
 	}
 }
 
-// longest is more than an entry of a policy with bodies takes.
-const longest = 1 << 20
-
-// Read returns the entries of a log that are wanted, in order.
+// Read returns the entries of a log that are wanted, in order. What follows the last end of a line may be half written, and counts if it is whole.
 func Read(log io.Reader, wanted func(Entry) bool) ([]Entry, error) {
+	text, err := io.ReadAll(log)
+	if err != nil {
+		return nil, fmt.Errorf("read the audit log: %w", err)
+	}
+	lines := bytes.Split(text, []byte("\n"))
+	if last := len(lines) - 1; !json.Valid(lines[last]) {
+		lines = lines[:last]
+	}
 	var entries []Entry
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, longest)
-	for lines.Scan() {
+	for _, line := range lines {
 		var entry Entry
-		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
+		if err := json.Unmarshal(line, &entry); err != nil {
 			return nil, fmt.Errorf("read the audit log: %w", err)
 		}
 		if wanted(entry) {
 			entries = append(entries, entry)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
 	}
 	return entries, nil
 }

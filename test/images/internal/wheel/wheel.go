@@ -10,7 +10,6 @@ package wheel
 import (
 	"archive/zip"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"lockstep.dev/lockstep/test/images/internal/pinned"
 )
 
 // kind is what pip is asked for, and how the names of such files end.
@@ -37,30 +38,9 @@ func FetchSource(ctx context.Context, name, version, hash, cache string, report 
 }
 
 func (k kind) fetch(ctx context.Context, name, version, hash, cache string, report func(string)) (file string, err error) {
-	file = filepath.Join(cache, name+"-"+version+"-"+hash[:16]+k.suffix)
-	if sum, err := hashOf(file); err == nil && sum == hash {
-		return file, nil
-	}
-	report("downloading " + name + " " + version)
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", err
-	}
-	temp, err := os.MkdirTemp(cache, ".tmp-")
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	if err := k.download(ctx, name, version, hash, temp); err != nil {
-		return "", fmt.Errorf("download %s %s: %w", name, version, err)
-	}
-	found, err := filepath.Glob(filepath.Join(temp, "*"+k.suffix))
-	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("download %s %s: pip left %q: want one file *%s", name, version, found, k.suffix)
-	}
-	if sum, err := hashOf(found[0]); err != nil || sum != hash {
-		return "", errors.Join(err, fmt.Errorf("download %s %s: the file has SHA-256 %s, want %s", name, version, sum, hash))
-	}
-	return file, os.Rename(found[0], file)
+	return pinned.File{Name: name, Version: version, SHA256: hash, Suffix: k.suffix}.Fetch(cache, report, func(folder string) error {
+		return k.download(ctx, name, version, hash, folder)
+	})
 }
 
 func (k kind) download(ctx context.Context, name, version, hash, to string) error {
@@ -74,17 +54,6 @@ func (k kind) download(ctx context.Context, name, version, hash, to string) erro
 		return fmt.Errorf("%w\n%s", err, strings.TrimSpace(string(out)))
 	}
 	return nil
-}
-
-func hashOf(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }() // only read
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
 
 // Modules is where Debian's Python looks for modules, whatever its version.

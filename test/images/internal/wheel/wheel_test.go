@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/test/images/internal/pinned"
 )
 
 // write makes a wheel of made-up files; those below bin are programs.
@@ -110,7 +112,7 @@ func TestUnpackRefuses(t *testing.T) {
 // pip is a program here that does what the real one does: it leaves a file.
 func TestFetchAsksPipOnceAndTakesOnlyWhatHasTheHash(t *testing.T) {
 	source := write(t, "x.py")
-	hash, err := hashOf(source)
+	hash, err := pinned.Hash(source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,7 @@ func TestFetchAsksPipOnceAndTakesOnlyWhatHasTheHash(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, err := hashOf(file); got != hash {
+				if got, err := pinned.Hash(file); got != hash {
 					t.Errorf("%s has the hash %s, %v", file, got, err)
 				}
 			}

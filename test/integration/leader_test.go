@@ -28,7 +28,7 @@ const (
 )
 
 // A leader that was killed has not given its lease back.
-var _ = Describe("After a leader was killed", func() {
+var _ = Describe("After a leader was killed", ofOutages, func() {
 	It("its successor in the same pod goes on at once", func(ctx SpecContext) {
 		prepareElection(ctx)
 		now := metav1.NowMicro()
@@ -44,7 +44,7 @@ var _ = Describe("After a leader was killed", func() {
 })
 
 // Cut off is as good as killed, for all others, and worse: it comes back.
-var _ = Describe("A leader that is cut off from the API server", func() {
+var _ = Describe("A leader that is cut off from the API server", ofOutages, func() {
 	It("stops before another one takes over, within 5 s, and does no harm when it comes back", func(ctx SpecContext) {
 		prepareElection(ctx)
 		firstProbes, secondProbes := freeAddress(), freeAddress()
@@ -88,7 +88,7 @@ var _ = Describe("A leader that is cut off from the API server", func() {
 
 // Nobody can rule out that a process is stopped between its look at the lease and its request. What it does then is harmless: what it
 // makes has the same name, and what it changes or deletes must be what it has seen.
-var _ = Describe("Two leaders at one time", func() {
+var _ = Describe("Two leaders at one time", ofOutages, func() {
 	It("do what one would do", func(ctx SpecContext) {
 		prepareElection(ctx)
 		for _, identity := range []string{"mpi-controller-0", "mpi-controller-1"} {

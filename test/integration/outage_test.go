@@ -30,7 +30,7 @@ import (
 // away is how long the API server is away: longer than the lease of the controller holds.
 const away = 20 * time.Second
 
-var _ = Describe("An API server that is started again", func() {
+var _ = Describe("An API server that is started again", ofOutages, func() {
 	It("finds the controller where it left it", func(ctx SpecContext) {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, nil)
@@ -68,7 +68,7 @@ var _ = Describe("An API server that is started again", func() {
 	})
 })
 
-var _ = Describe("A lease of Kubeflow Trainer", func() {
+var _ = Describe("A lease of Kubeflow Trainer", ofOutages, func() {
 	It("keeps an executor waiting, alive and with a reason, until it has run out", func(ctx SpecContext) {
 		ensureNamespace(ctx, controllerNamespace)
 		installPermissions(ctx, nil)

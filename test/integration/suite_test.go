@@ -36,6 +36,9 @@ var (
 // ofTheCompiler is the label of specs that need no controller: they have an API server of their own, beside that of the others.
 var ofTheCompiler = Label("compiler")
 
+// ofOutages is the label of what waits for most of its time, for a lease to run out or for an API server to come back.
+var ofOutages = Label("outages")
+
 func TestIntegration(t *testing.T) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("SKIPPED: this needs a kube-apiserver and an etcd: run `make test-integration`, or set KUBEBUILDER_ASSETS to the folder with both")

@@ -42,7 +42,7 @@ type journey struct {
 // travel runs the journey through runtimes, as the tenant's editor, with nothing but the SDK from PyPI.
 func travel(ctx SpecContext, runtimes ...string) journey {
 	GinkgoHelper()
-	folder := filepath.Join("..", "..", "test", "suite", "kubeflow")
+	folder := filepath.Join("..", "suite", "kubeflow")
 	packages, err := exec.CommandContext(ctx, folder).Output()
 	Expect(err).NotTo(HaveOccurred(), "%s", stderrOf(err))
 	config := filepath.Join(GinkgoT().TempDir(), "kubeconfig")

@@ -67,8 +67,8 @@ func packaged(ctx context.Context) func(arguments ...string) string {
 		Expect(err).NotTo(HaveOccurred(), "%s%s", out, stderrOf(err))
 		return strings.TrimSpace(string(out))
 	}
-	sdk := output(exec.CommandContext(ctx, filepath.Join("..", "..", "test", "suite", "kubeflow")))
-	tools := output(exec.CommandContext(ctx, filepath.Join("..", "..", "test", "suite", "packages"), "python-tools", "python/requirements.txt"))
+	sdk := output(exec.CommandContext(ctx, filepath.Join("..", "suite", "kubeflow")))
+	tools := output(exec.CommandContext(ctx, filepath.Join("..", "suite", "packages"), "python-tools", "python/requirements.txt"))
 	build := exec.CommandContext(ctx, "python3", "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
 	build.Dir = filepath.Join("..", "..", "python")
 	output(build, "PYTHONPATH="+tools)
@@ -239,7 +239,7 @@ var _ = Describe("The Python package", func() {
 		run := packaged(ctx)
 		for _, program := range []string{"with_lockstep.py", "with_kubeflow.py", "with_kubernetes.py"} {
 			began := time.Now()
-			said := run(filepath.Join("..", "..", "test", "bench", "python", program))
+			said := run(filepath.Join("..", "bench", "python", program))
 			_, failure, _ := strings.Cut(said, "TOLD ")
 			fmt.Fprintf(lines, "%s: %.1f s, told: %q, ranks in the log: %d\n", program, time.Since(began).Seconds(), failure, strings.Count(said, "rank="))
 		}

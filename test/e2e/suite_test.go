@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"lockstep.dev/lockstep/test/clients"
 	"lockstep.dev/lockstep/test/platform"
+	"lockstep.dev/lockstep/test/reporoot"
 	"lockstep.dev/lockstep/test/testjob"
 )
 
@@ -50,6 +52,11 @@ func TestE2E(t *testing.T) {
 	if os.Getenv("LOCKSTEP_E2E") != "1" {
 		t.Skip("SKIPPED: this needs a real cluster: run `make test-e2e`")
 	}
+	root, err := reporoot.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join(root, "test", "e2e")) // the test binary may be elsewhere
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(platform.ScaleTimeout(90 * time.Second))
 	SetDefaultEventuallyPollingInterval(platform.ScaleTimeout(150 * time.Millisecond))

@@ -599,13 +599,16 @@ func (a agentServer) table() mpi.HostTable {
 	return table
 }
 
+// agentAddress is that of the agents of this process: others run other specs beside it.
+var agentAddress = net.IPv4(127, byte(1+os.Getpid()>>16), byte(os.Getpid()>>8), byte(os.Getpid())).String()
+
 func agentOf(ctx context.Context, trainJob *trainer.TrainJob) agentServer {
 	GinkgoHelper()
 	secret := &corev1.Secret{}
 	Expect(admin.Get(ctx, in(trainJob.Namespace, mpi.SSHAuthSecretName(trainJob.Name)), secret)).To(Succeed())
 	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	Expect(err).NotTo(HaveOccurred())
-	agent := agentServer{ip: "127.0.0.8", tables: make(chan mpi.HostTable, 1)}
+	agent := agentServer{ip: agentAddress, tables: make(chan mpi.HostTable, 1)}
 	listener, err := net.Listen("tcp", net.JoinHostPort(agent.ip, strconv.Itoa(mpi.AgentPort)))
 	Expect(err).NotTo(HaveOccurred())
 	serving := &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(GinkgoWriter, "", 0), Handlers: server.Handlers{

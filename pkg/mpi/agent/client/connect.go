@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -79,9 +78,6 @@ func AgentAddress(host mpi.HostAddress, port int) (string, error) {
 	}
 	return net.JoinHostPort(host.Address, strconv.Itoa(port)), nil
 }
-
-// Attempt bounds one attempt to reach a node. A pod that is just coming up may swallow the first packets.
-const Attempt = 2 * time.Second
 
 // LocalAddress returns our address on the way to a peer. Connecting by UDP sends nothing.
 func LocalAddress(peer string) string {

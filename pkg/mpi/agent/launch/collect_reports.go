@@ -10,6 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/liveness"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
@@ -30,7 +31,7 @@ func withCurrentAges(report mpi.NodeReport, received time.Time) mpi.NodeReport {
 // reportLimit is how long the nodes may take for their reports, all side by side, lostLimit one that was lost, passedOverLimit one whose loss
 // the command passed over, which may be there, and busyLimit one that
 // accepts connections: its machine is there, and what it says of its ranks is the cause that is looked for. After a success
-// reportLimit is for one attempt, and successLimit for all of them: without its reports a success is none, and work must not be
+// it is successLimit and busySuccessLimit: without its reports a success is none, and work must not be
 // lost because a machine is busy.
 const (
 	reportLimit     = 2 * time.Second
@@ -39,6 +40,9 @@ const (
 	busyLimit       = 10 * time.Second
 	successLimit    = 20 * time.Second
 )
+
+// busySuccessLimit is the patience that a launch has with a machine that is there.
+var busySuccessLimit = liveness.Default.Patience
 
 // reportInquiry is how hard the nodes are asked for their reports.
 type reportInquiry int
@@ -96,7 +100,7 @@ func (j *runningJob) finalReport(ctx context.Context, node mpi.Host, losses []ve
 	defer cancel()
 	word, since := j.lastReports.answerOf(node, quiet)
 	heard := !word.Received.IsZero() && !hasLossSince(node, word, losses)
-	answer, err := j.askReport(ctx, node)
+	answer, err := j.askReport(ctx, client.Attempt, node)
 	if err != nil && how != afterStop && (!heard || !since) {
 		answer, err = j.askReportAgain(ctx, node, how, err)
 	}
@@ -122,7 +126,7 @@ func reportLimitFor(node mpi.Host, losses []verdict.Loss, how reportInquiry) tim
 	case lost:
 		return lostLimit
 	case how == afterSuccess:
-		return successLimit
+		return busySuccessLimit
 	case how == afterStop:
 		return reportLimit
 	}
@@ -132,17 +136,23 @@ func reportLimitFor(node mpi.Host, losses []verdict.Loss, how reportInquiry) tim
 // reportPause is the time between two questions for the same report.
 const reportPause = 50 * time.Millisecond
 
-// askReportAgain asks until there is a report or the limit is over. The limit says nothing about the node, so the failure
-// before it stands.
+// askReportAgain asks until there is a report or the limit is over, which comes earlier for a machine that does not accept connections. The
+// limit says nothing about the node, so the failure before it stands.
 func (j *runningJob) askReportAgain(ctx context.Context, node mpi.Host, how reportInquiry, failure error) (client.NodeAnswer, error) {
+	limit := reportLimit
+	if how == afterSuccess {
+		limit = successLimit
+	}
+	var attempt client.AttemptLimit
 	for begin := time.Now(); ; {
-		if how == afterFailure && time.Since(begin) > reportLimit && !client.HasCause(failure, client.NoHandshake) {
+		if time.Since(begin) > limit && !client.HasCause(failure, client.NoHandshake) {
 			return client.NodeAnswer{}, failure
 		}
 		if !sleep.For(ctx, reportPause) {
 			return client.NodeAnswer{}, failure
 		}
-		answer, err := j.askReport(ctx, node)
+		attempt.NoteFailure(failure)
+		answer, err := j.askReport(ctx, attempt.Next(), node)
 		switch {
 		case err == nil:
 			return answer, nil
@@ -152,12 +162,12 @@ func (j *runningJob) askReportAgain(ctx context.Context, node mpi.Host, how repo
 	}
 }
 
-func (j *runningJob) askReport(ctx context.Context, node mpi.Host) (client.NodeAnswer, error) {
+func (j *runningJob) askReport(ctx context.Context, limit time.Duration, node mpi.Host) (client.NodeAnswer, error) {
 	address, err := j.agentAddressOf(node)
 	if err != nil {
 		return client.NodeAnswer{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, reportLimit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return client.AskReport(ctx, j.Dial, j.Key, address)
 }

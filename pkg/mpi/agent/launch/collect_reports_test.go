@@ -5,6 +5,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -150,6 +151,44 @@ func TestAnEndWaitsForABusyNode(t *testing.T) {
 	}
 }
 
+// Each connection to it takes longer than the first attempt may: asked as often as one likes, it would never answer within that.
+func TestASlowNodeIsGivenLonger(t *testing.T) {
+	t.Parallel()
+	slow := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		return &slowConn{Conn: conn}, err
+	}
+	t.Run("Report", func(t *testing.T) {
+		t.Parallel()
+		g := newGateTest(t, 1)
+		g.serve(0, g.gate.Key)
+		reports, _ := g.asking(slow).collectReports(t.Context(), nil, afterSuccess, time.Time{})
+		if len(reports) != 1 || reports[0].Error != "" {
+			t.Errorf("%+v", reports)
+		}
+	})
+	t.Run("Gate", func(t *testing.T) {
+		t.Parallel()
+		g := newGateTest(t, 1)
+		g.serve(0, g.gate.Key)
+		g.gate.Dial, g.gate.UnreachableTimeout = slow, 10*time.Second
+		if result, _ := g.pass(g.table); !result.Passed {
+			t.Errorf("%+v", result)
+		}
+	})
+}
+
+// slowConn is a connection whose first bytes come late.
+type slowConn struct {
+	net.Conn
+	once sync.Once
+}
+
+func (c *slowConn) Read(p []byte) (int, error) {
+	c.once.Do(func() { time.Sleep(client.Attempt + client.Attempt/4) })
+	return c.Conn.Read(p)
+}
+
 // One whose machine is there and refuses is not waited for, once the job has failed.
 func TestAFailureDoesNotWaitForANodeThatRefuses(t *testing.T) {
 	g := newGateTest(t, 1)
@@ -174,8 +213,8 @@ func TestTheEndDoesNotWaitForANodeThatWasLost(t *testing.T) {
 		"lost, hidden":     {"it may be there, and busy", "demo-node-0-1.demo", lost, afterSuccess, passedOverLimit},
 		"another":          {"it knows which rank failed", "demo-node-0-0.demo", lost, afterFailure, busyLimit},
 		"daemon":           {"the node is there, and knows which rank failed", "demo-node-0-1.demo", daemon, afterFailure, busyLimit},
-		"daemon, success":  {"", "demo-node-0-1.demo", daemon, afterSuccess, successLimit},
-		"another, success": {"without its report a success is none", "demo-node-0-0.demo", lost, afterSuccess, successLimit},
+		"daemon, success":  {"", "demo-node-0-1.demo", daemon, afterSuccess, busySuccessLimit},
+		"another, success": {"without its report a success is none", "demo-node-0-0.demo", lost, afterSuccess, busySuccessLimit},
 	}
 	for name, c := range cases {
 		if got := reportLimitFor(mpi.Host{Name: c.node}, c.losses, c.how); got != c.want {

@@ -97,6 +97,7 @@ func (g Gate) discoverByDNS(ctx context.Context, s *nodeSearch) {
 func (g Gate) locateNode(ctx context.Context, waiting *waitingNodes, i int, node mpi.Host, nodes int) mpi.HostAddress {
 	lookup := g.Discovery.Resolver.Lookup(node.Name)
 	host, start, asked, refresh := mpi.HostAddress{Name: node.Name}, time.Now(), time.Time{}, firstRefresh
+	var attempt client.AttemptLimit
 	for {
 		began := time.Now()
 		err := error(nil)
@@ -107,15 +108,16 @@ func (g Gate) locateNode(ctx context.Context, waiting *waitingNodes, i int, node
 			host.Address, err = lookUpAddress(ctx, lookup)
 		}
 		if err == nil {
-			err = g.askNodeOnce(ctx, host, mpi.HostTable{}, g.askHello)
+			err = g.askNodeOnce(ctx, attempt.Next(), host, mpi.HostTable{}, g.askHello)
 		}
 		if err == nil {
 			waiting.noteAnswer(i, time.Since(began))
 			return host
 		}
-		if ctx.Err() == nil && !endedByGateDeadline(err, time.Since(began)) {
+		if ctx.Err() == nil && !endedByGateDeadline(err, time.Since(began), attempt.Next()) {
 			waiting.noteFailure(i, mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: client.DescribeError(err)})
 		}
+		attempt.NoteFailure(err)
 		if !sleep.For(ctx, max(pauseBeforeRetry(time.Since(start)), share*time.Duration(nodes))) {
 			return host
 		}

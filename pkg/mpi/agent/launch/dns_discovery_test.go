@@ -211,7 +211,7 @@ func TestAQuestionThatWasCutOffSaysNothing(t *testing.T) {
 		"not there":    {&dns.NotFoundError{}, time.Millisecond, false},
 		"node is mute": {context.DeadlineExceeded, client.Attempt, false},
 	} {
-		if got := endedByGateDeadline(client.ExplainSessionEnd(c.err), c.took); got != c.want {
+		if got := endedByGateDeadline(client.ExplainSessionEnd(c.err), c.took, client.Attempt); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

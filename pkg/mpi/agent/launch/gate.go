@@ -185,17 +185,19 @@ func (g Gate) reachNode(ctx context.Context, waiting *waitingNodes, i int, node 
 	failure := mpi.NodeFailure{Name: node.Name, Address: host.Address, Error: "no answer yet"}
 	waiting.noteFailure(i, failure)
 	start, in := time.Now(), lastingTrouble{}
+	var attempt client.AttemptLimit
 	for {
 		began := time.Now()
-		err := g.askNodeOnce(ctx, host, places.table, ask)
+		err := g.askNodeOnce(ctx, attempt.Next(), host, places.table, ask)
 		if err == nil {
 			waiting.noteAnswer(i, time.Since(began))
 			return true
 		}
-		if ctx.Err() == nil && !endedByGateDeadline(err, time.Since(began)) {
+		if ctx.Err() == nil && !endedByGateDeadline(err, time.Since(began), attempt.Next()) {
 			failure.Error = client.DescribeError(err)
 			waiting.noteFailure(i, failure)
 		}
+		attempt.NoteFailure(err)
 		in.noteTrouble(troubleOf(err, places.up.Load()), began)
 		if limit, ends := g.limitOfTrouble(in.trouble); ends && time.Since(in.since) >= limit {
 			return false
@@ -218,12 +220,12 @@ func (g Gate) reportDoubts(waiting *waitingNodes) {
 	}
 }
 
-func (g Gate) askNodeOnce(ctx context.Context, host mpi.HostAddress, table mpi.HostTable, ask nodeQuestion) error {
+func (g Gate) askNodeOnce(ctx context.Context, limit time.Duration, host mpi.HostAddress, table mpi.HostTable, ask nodeQuestion) error {
 	address, err := client.AgentAddress(host, g.Port)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, client.Attempt)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return ask(ctx, host.Name, address, table)
 }
@@ -264,14 +266,14 @@ func pauseBeforeRetry(waited time.Duration) time.Duration {
 
 // endedByGateDeadline reports whether an attempt failed only because the gate's own deadline came first. It says nothing about the
 // node, so the failure before it stands. The dialer may notice the deadline a moment before the context does.
-func endedByGateDeadline(err error, took time.Duration) bool {
+func endedByGateDeadline(err error, took, limit time.Duration) bool {
 	var failure *client.Failure
 	if !errors.As(err, &failure) {
 		return false
 	}
 	switch failure.Cause {
 	case client.TimedOut, client.NoHandshake:
-		return took < client.Attempt
+		return took < limit
 	case client.NoDNS:
 		return took < dns.ServerTimeout && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded))
 	}

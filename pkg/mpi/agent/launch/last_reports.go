@@ -48,7 +48,7 @@ func (j *runningJob) refreshReports(ctx context.Context) {
 	var group sync.WaitGroup
 	for _, node := range j.otherHosts() {
 		group.Go(func() {
-			if answer, err := j.askReport(ctx, node); err == nil {
+			if answer, err := j.askReport(ctx, client.Attempt, node); err == nil {
 				j.lastReports.mu.Lock()
 				defer j.lastReports.mu.Unlock()
 				j.lastReports.byName[node.Name] = answer

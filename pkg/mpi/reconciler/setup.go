@@ -70,6 +70,7 @@ func cacheOptions(mode Mode) (cache.Options, error) {
 	selector := labels.NewSelector().Add(*ofTrainJob)
 	options := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
+		NewInformer:      newInformer,
 		ByObject: map[client.Object]cache.ByObject{
 			&batchv1.Job{}: {Label: selector},
 			&corev1.Pod{}:  {Label: selector, Transform: stripPod},

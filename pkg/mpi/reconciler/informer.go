@@ -33,7 +33,7 @@ type drainedWatch struct{ watch.Interface }
 func (w drainedWatch) Stop() {
 	w.Interface.Stop()
 	go func() {
-		for range w.ResultChan() { //nolint:revive // until it is closed
+		for range w.ResultChan() { // until it is closed
 		}
 	}()
 }

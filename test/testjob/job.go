@@ -22,6 +22,8 @@ type Job struct {
 	// Image replaces that of the runtime, and Resources what its nodes ask for; empty and nil for the runtime's own.
 	Image     string
 	Resources *corev1.ResourceRequirements
+	// Queue is the LocalQueue of Kueue, in which the job begins suspended, as Kueue wants it; empty for none.
+	Queue string
 }
 
 // TrainJob returns the job as upstream's API has it.
@@ -43,13 +45,15 @@ func (j Job) TrainJob() *trainer.TrainJob {
 	if j.Image != "" {
 		object.Spec.Trainer.Image = &j.Image
 	}
+	if j.Queue != "" {
+		object.Labels = map[string]string{"kueue.x-k8s.io/queue-name": j.Queue}
+		object.Spec.Suspend = ptr.To(true)
+	}
 	return object
 }
 
-// Queued returns the job in a queue of Kueue, suspended as Kueue wants it.
+// Queued returns the job in a queue of Kueue.
 func (j Job) Queued(queue string) *trainer.TrainJob {
-	object := j.TrainJob()
-	object.Labels = map[string]string{"kueue.x-k8s.io/queue-name": queue}
-	object.Spec.Suspend = ptr.To(true)
-	return object
+	j.Queue = queue
+	return j.TrainJob()
 }

@@ -7,7 +7,7 @@
 //
 // With a runtime and a command it runs that command as TrainJobs on the cluster of KUBECONFIG, and takes a rate from what they print:
 //
-//	bench-scaling -runtime openmpi5-h100 -namespace team-vision -pods 2,8,16 -slots 8 -rate 'images/s: ([0-9.]+)' -- mpirun python train.py
+//	bench-scaling -runtime sharded-large -namespace NAMESPACE -queue lockstep -pods 2,8,16 -slots 8 -rate 'images/s: ([0-9.]+)' -- mpirun python train.py
 package main
 
 import (
@@ -28,6 +28,7 @@ func main() {
 	flag.Var(&sizes, "pods", "`numbers` of nodes, separated by commas")
 	flag.StringVar(&own.runtime, "runtime", "", "run the command behind -- with this `runtime` on the cluster of KUBECONFIG")
 	flag.StringVar(&own.namespace, "namespace", "default", "`namespace` of these jobs")
+	flag.StringVar(&own.queue, "queue", "", "`name` of the LocalQueue of these jobs, where the tenant queues; in our bundles it is lockstep")
 	flag.IntVar(&own.slots, "slots", 1, "`ranks` per node")
 	flag.StringVar(&own.rate, "rate", "", "`expression` of what the command prints, whose first group is a rate: images or tokens per second; the last match counts")
 	if flag.Parse(); own.runtime == "" {

@@ -18,9 +18,9 @@ import (
 
 // ownProgram is a program of the user's own on a cluster of the user's own.
 type ownProgram struct {
-	runtime, namespace, rate string
-	slots                    int
-	command                  []string
+	runtime, namespace, queue, rate string
+	slots                           int
+	command                         []string
 }
 
 // run measures until it is done, or Ctrl-C.
@@ -63,7 +63,7 @@ func (o ownProgram) measure(ctx context.Context, sizes []int32, runs int) error 
 }
 
 func (o ownProgram) rateOf(ctx context.Context, user testjob.User, name string, nodes int32, rate *regexp.Regexp) (float64, error) {
-	job := testjob.Job{Name: name, Namespace: o.namespace, Runtime: o.runtime, Nodes: nodes, Slots: int32(o.slots), Command: o.command}
+	job := testjob.Job{Name: name, Namespace: o.namespace, Runtime: o.runtime, Nodes: nodes, Slots: int32(o.slots), Queue: o.queue, Command: o.command}
 	var log bytes.Buffer
 	result, err := testjob.Run(ctx, user, job, &log)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/test/frameworks/results"
+	"lockstep.dev/lockstep/test/platform"
 	"lockstep.dev/lockstep/test/testjob"
 )
 
 const (
 	yes = "yes"
-	// not is said of what a program does not do: a benchmark learns nothing, and mpi-train has no way to fail.
-	not = "–"
+	not = results.NotApplicable
 
 	horovod   = "torch-train --with horovod"
 	torch     = "torch-train --with torch"
@@ -115,6 +115,8 @@ var ways = []way{
 		killed: []string{another}},
 	{framework: "Horovod 0.28, TensorFlow 2.13", launcher: "mpirun", mpi: "Open MPI 4.1.4", runtime: "horovod-tensorflow-cpu", command: "mpirun %s", program: tensorflow,
 		exit: []string{another, "PythonException"}},
+	{framework: "Horovod 0.28, TensorFlow 2.13", launcher: "horovodrun --mpi", mpi: "Open MPI 4.1.4", runtime: "horovod-tensorflow-cpu",
+		command: "horovodrun --mpi -np 4 --hostfile " + mpi.HostfilePath + " %s", program: tensorflow, exit: []string{another, "PythonException"}},
 	{framework: "Horovod 0.28, TensorFlow 2.13", launcher: "horovodrun --gloo", mpi: "none", runtime: "horovod-tensorflow-cpu",
 		command: "horovodrun --gloo -np 4 --hostfile " + mpi.HostfilePath + " %s", program: tensorflow, exit: []string{another}},
 	{framework: "Accelerate 1.15, PyTorch 2.6, gloo", launcher: "mpirun accelerate launch", mpi: "Open MPI 5.0.7", runtime: "torch-cpu",
@@ -132,8 +134,7 @@ var ways = []way{
 
 var _ = Describe("Frameworks", Ordered, ContinueOnFailure, func() {
 	for i, w := range ways {
-		w.nodes = cmp.Or(w.nodes, nodes)
-		It(fmt.Sprintf("run: %s by %s on %s, %d nodes", w.framework, w.launcher, w.mpi, w.nodes), func(ctx SpecContext) {
+		It(fmt.Sprintf("run: %s by %s on %s, %d nodes", w.framework, w.launcher, w.mpi, w.size()), func(ctx SpecContext) {
 			row := w.try(ctx, fmt.Sprintf("way-%d", i))
 			rows = append(rows, row)
 			Expect(row.Runs).To(Equal(yes))
@@ -145,36 +146,71 @@ var _ = Describe("Frameworks", Ordered, ContinueOnFailure, func() {
 	}
 })
 
+// Where Kubeflow Trainer's own manager makes the pods, they are started in the same ways. What takes minutes, and more nodes, is not asked again.
+var _ = Describe("Frameworks under stock Kubeflow Trainer, with our controller as companion", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func(ctx SpecContext) {
+		undo, err := cluster.UseCompanion(ctx)
+		DeferCleanup(func(ctx SpecContext) error { return undo(ctx) })
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cluster.AdmitBeside(ctx, tenant, ofFrameworks...)).To(Succeed())
+	}, NodeTimeout(platform.ScaleTimeout(15*time.Minute)))
+
+	for i, w := range ways {
+		if w.size() != nodes || w.witness == ownTests {
+			continue
+		}
+		It(fmt.Sprintf("run: %s by %s on %s", w.framework, w.launcher, w.mpi), func(ctx SpecContext) {
+			row := w.row()
+			runs, learns := w.first(ctx, fmt.Sprintf("beside-%d", i))
+			row.Companion = runs
+			if runs == yes && learns != not {
+				row.Companion = learns
+			}
+			rows = append(rows, row)
+			Expect(row.Companion).To(Equal(yes))
+		})
+	}
+})
+
+// row is what names a way.
+func (w way) row() results.Row {
+	return results.Row{Framework: w.framework, Launcher: w.launcher, MPI: w.mpi, Runtime: w.runtime, Nodes: w.size()}
+}
+
+func (w way) size() int32 { return cmp.Or(w.nodes, nodes) }
+
 // try runs a way, and then once more with a rank that exits, with one that is killed, and with one that takes more memory than its pod may have.
 func (w way) try(ctx SpecContext, name string) results.Row {
-	row := results.Row{
-		Framework: w.framework, Launcher: w.launcher, MPI: w.mpi, Runtime: w.runtime, Image: imageOf(ctx, w.runtime), Nodes: w.nodes,
-		Command: w.text(""), Date: time.Now().UTC().Format(time.DateOnly), Learns: not, Exit: not, Killed: not, Memory: not,
-	}
+	row := w.row()
+	row.Image, row.Command, row.Date = imageOf(ctx, w.runtime), w.text(""), time.Now().UTC().Format(time.DateOnly)
 	row.Digest = images[row.Image]
-	result, log := run(ctx, jobTimeout, w.job(name, ""))
-	switch {
-	case result.Condition != "Complete":
-		row.Runs = cmp.Or(result.Reason, noEnd)
-		return row
-	case w.witness != "":
-		row.Runs = said(regexp.MustCompile(w.witness).MatchString(log), "not its last words")
-		return row
-	}
-	row.Runs, row.Learns = yes, yes
-	tolerance := 1e-6
-	if w.program != "" {
-		tolerance = 0.01 // 32-bit floats
-	}
-	if err := testjob.CheckLearned(log, int(w.nodes), slots, tolerance); err != nil {
-		row.Learns = err.Error()
-	}
-	if w.program != "" {
+	row.Runs, row.Learns = w.first(ctx, name)
+	row.Exit, row.Killed, row.Memory = not, not, not
+	if w.program != "" && row.Runs == yes {
 		row.Exit = w.fault(ctx, name+"-exit", " --fail 2:3", "RankFailed", "code 3", w.exit)
 		row.Killed = w.fault(ctx, name+"-kill", " --fail 2:kill", "RankKilled", "SIGKILL", w.killed)
 		row.Memory = w.fault(ctx, name+"-memory", " --fail 2:memory", "OOMKilled", "memory", w.memory)
 	}
 	return row
+}
+
+// first runs a way in which nothing fails.
+func (w way) first(ctx SpecContext, name string) (runs, learns string) {
+	result, log := run(ctx, jobTimeout, w.job(name, ""))
+	switch {
+	case result.Condition != "Complete":
+		return cmp.Or(result.Reason, noEnd), not
+	case w.witness != "":
+		return said(regexp.MustCompile(w.witness).MatchString(log), "not its last words"), not
+	}
+	tolerance := 1e-6
+	if w.program != "" {
+		tolerance = 0.01 // 32-bit floats
+	}
+	if err := testjob.CheckLearned(log, int(w.size()), slots, tolerance); err != nil {
+		return yes, err.Error()
+	}
+	return yes, yes
 }
 
 // fault is yes if the condition names rank 2 and how it ended, or the reason and what the condition says instead.
@@ -208,5 +244,5 @@ func (w way) text(arguments string) string {
 
 // job is what a user would make of it.
 func (w way) job(name, arguments string) testjob.Job {
-	return testjob.Job{Name: name, Namespace: tenant, Runtime: w.runtime, Nodes: w.nodes, Slots: slots, Command: []string{"bash", "-c", w.text(arguments)}}
+	return testjob.Job{Name: name, Namespace: tenant, Runtime: w.runtime, Nodes: w.size(), Slots: slots, Command: []string{"bash", "-c", w.text(arguments)}}
 }

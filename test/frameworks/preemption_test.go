@@ -2,10 +2,11 @@ package frameworks
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -40,21 +41,25 @@ var _ = Describe("A training with checkpoints on a volume", Ordered, func() {
 		for _, object := range append(queueOfOneJob(), volume()...) {
 			Eventually(func() error { return client.IgnoreAlreadyExists(admin.Client.Create(ctx, object)) }).Should(Succeed())
 		}
-		for _, runtime := range []string{"torch-cpu", "horovod-torch-cpu"} {
+		for _, runtime := range []string{"torch-cpu", "horovod-torch-cpu", "deepspeed-cpu"} {
 			Expect(cluster.CopyRuntime(ctx, runtime, "saving-"+runtime, mountCheckpoints)).To(Succeed())
 		}
 	})
 
-	DescribeTable("goes on where Kueue stopped it for a job of higher priority, with", func(ctx SpecContext, runtime, command string) {
-		file := checkpoints + "/" + runtime
-		low := queued("low-"+runtime, "saving-"+runtime, "normal", fmt.Sprintf(command, file))
+	DescribeTable("goes on where Kueue stopped it for a job of higher priority, with", func(ctx SpecContext, framework string) {
+		w := ways[slices.IndexFunc(ways, func(w way) bool { return w.framework == framework && w.launcher == "mpirun" && w.size() == nodes })]
+		name := regexp.MustCompile(`\W+`).ReplaceAllString(strings.ToLower(framework), "-")
+		row := w.row()
+		row.Resumes = "no"
+		DeferCleanup(func() { rows = append(rows, row) })
+		low := queued("low-"+name, "saving-"+w.runtime, "normal", w.text(" --pause 0.1 --checkpoint "+checkpoints+"/"+name))
 		Expect(admin.Client.Create(ctx, low)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, low)).To(Succeed()) })
 		Eventually(logOf(ctx, low)).Should(MatchRegexp(`step=0 loss=\S+\n`))
 		begin := steps.FindStringSubmatch(logOf(ctx, low)())
 		Expect(begin).NotTo(BeNil())
 
-		urgent := queued("urgent-"+runtime, "saving-"+runtime, "urgent", "mpirun true")
+		urgent := queued("urgent-"+name, "saving-"+w.runtime, "urgent", "mpirun true")
 		Expect(admin.Client.Create(ctx, urgent)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(admin.Client.Delete(ctx, urgent)).To(Succeed()) })
 		Eventually(ends(ctx, urgent)).Should(Equal(trainer.TrainJobComplete))
@@ -66,10 +71,13 @@ var _ = Describe("A training with checkpoints on a volume", Ordered, func() {
 		Expect(told).To(HaveLen(2), "the first and the last step of the second life")
 		Expect(strconv.Atoi(told[0][1])).To(BeNumerically(">", 0), "it does not begin again")
 		Expect(lossOf(told[0])).To(BeNumerically("<", lossOf(begin)), "the loss goes on")
-		GinkgoWriter.Printf("%s: began with a loss of %s, resumed at step %s with %s, ended at step %s with %s\n", runtime, begin[2], told[0][1], told[0][2], told[1][1], told[1][2])
+		row.Resumes = yes
+		GinkgoWriter.Printf("%s: began with a loss of %s, resumed at step %s with %s, ended at step %s with %s\n", framework, begin[2], told[0][1], told[0][2], told[1][1], told[1][2])
 	},
-		Entry("PyTorch and gloo", "torch-cpu", "export "+first+"\nmpirun -x MASTER_ADDR "+torch+" --pause 0.1 --checkpoint %s"),
-		Entry("Horovod", "horovod-torch-cpu", "mpirun "+horovod+" --pause 0.1 --checkpoint %s"),
+		Entry(nil, "PyTorch 2.6, gloo"),
+		Entry(nil, "PyTorch 2.6, MPI"),
+		Entry(nil, "Horovod 0.28, PyTorch 1.13"),
+		Entry(nil, "DeepSpeed 0.19, PyTorch 2.6"),
 	)
 })
 

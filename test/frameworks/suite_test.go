@@ -33,6 +33,9 @@ const (
 	slots    = 2
 )
 
+// ofFrameworks are the runtimes that the tenant may use besides its own.
+var ofFrameworks = []string{"intelmpi-cpu", "horovod-torch-cpu", "horovod-tensorflow-cpu", "torch-cpu", "deepspeed-cpu"}
+
 // jobTimeout is that of one job: of four ranks on two processors each imports PyTorch first. hangTimeout is that of one that is known to hang.
 var (
 	jobTimeout  = platform.ScaleTimeout(10 * time.Minute)
@@ -75,7 +78,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	cluster, err = platform.Up(ctx, tools, machines, platform.NewProgress(GinkgoWriter))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return cluster.Close(context.Background()) })
-	Expect(cluster.Admit(ctx, tenant, "intelmpi-cpu", "horovod-torch-cpu", "horovod-tensorflow-cpu", "torch-cpu", "deepspeed-cpu")).To(Succeed())
+	Expect(cluster.Admit(ctx, tenant, ofFrameworks...)).To(Succeed())
 	admin, err = cluster.Admin()
 	Expect(err).NotTo(HaveOccurred())
 	editor, err = cluster.Editor(tenant)

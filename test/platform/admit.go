@@ -10,17 +10,24 @@ import (
 )
 
 // Admit lets a tenant use more runtimes of the catalog, as the platform team would: by the tenant's spec, compiled and applied. It lasts as long as
-// the cluster.
+// the cluster, or until UseCompanion.
 func (p *Platform) Admit(ctx context.Context, tenant string, runtimes ...string) error {
+	return p.admit(ctx, p.tools.Root, tenant, runtimes)
+}
+
+// AdmitBeside is Admit after UseCompanion, until that is undone.
+func (p *Platform) AdmitBeside(ctx context.Context, tenant string, runtimes ...string) error {
+	return p.admit(ctx, p.companionBundle(), tenant, runtimes)
+}
+
+func (p *Platform) admit(ctx context.Context, root, tenant string, runtimes []string) error {
 	bundle, err := os.MkdirTemp("", "lockstep-admit-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(bundle) }()
-	for _, folder := range []string{"catalog", "tenants", "overlays", "charts"} {
-		if err := os.CopyFS(filepath.Join(bundle, folder), os.DirFS(filepath.Join(p.tools.Root, folder))); err != nil {
-			return err
-		}
+	if err := copyBundle(root, bundle); err != nil {
+		return err
 	}
 	spec := filepath.Join(bundle, "tenants", tenant+".yaml")
 	text, err := os.ReadFile(spec)
@@ -41,4 +48,14 @@ func (p *Platform) Admit(ctx context.Context, tenant string, runtimes ...string)
 	}
 	_, err = p.apply(ctx, filepath.Join(dist, clusterSpec))
 	return err
+}
+
+// copyBundle copies the specs of a bundle.
+func copyBundle(from, to string) error {
+	for _, folder := range []string{"catalog", "tenants", "overlays", "charts"} {
+		if err := os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join(from, folder))); err != nil {
+			return fmt.Errorf("copy the bundle: %w", err)
+		}
+	}
+	return nil
 }

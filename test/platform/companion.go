@@ -63,7 +63,7 @@ func (p *Platform) useExecutor(ctx context.Context) error {
 // what UseCompanion did.
 func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context) error, err error) {
 	undo = func(ctx context.Context) error {
-		if _, err := p.apply(ctx, filepath.Join(p.tools.Root, "build", "test", "companion", "dist", clusterSpec)); err != nil {
+		if _, err := p.apply(ctx, filepath.Join(p.companionBundle(), "dist", clusterSpec)); err != nil {
 			return err
 		}
 		return p.StartCompanion(ctx)
@@ -72,17 +72,19 @@ func (p *Platform) ApplyExecutor(ctx context.Context) (undo func(context.Context
 	return undo, err
 }
 
+func (p *Platform) companionBundle() string {
+	return filepath.Join(p.tools.Root, "build", "test", "companion")
+}
+
 // compileForTrainer compiles a copy of the bundle whose cluster has the other executor, and of which one tenant may use a runtime of
 // Trainer's own.
 func (p *Platform) compileForTrainer(ctx context.Context) (string, error) {
-	root := filepath.Join(p.tools.Root, "build", "test", "companion")
+	root := p.companionBundle()
 	if err := os.RemoveAll(root); err != nil {
 		return "", err
 	}
-	for _, dir := range []string{"catalog", "tenants", "overlays", "charts"} {
-		if err := os.CopyFS(filepath.Join(root, dir), os.DirFS(filepath.Join(p.tools.Root, dir))); err != nil {
-			return "", fmt.Errorf("copy the bundle: %w", err)
-		}
+	if err := copyBundle(p.tools.Root, root); err != nil {
+		return "", err
 	}
 	for path, more := range map[string]string{
 		filepath.Join("overlays", clusterSpec, "cluster.yaml"): "executor: KubeflowTrainer",

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,11 +32,13 @@ const rowsHead = `
 *Runs*: all ranks ran on their nodes and the program ended well. *Learns*: the same small network learned more than 98 % on all ranks together, with the weights of a single
 process ([mpi-train](../test/images/mpi-train/mpi-train.py), [torch-train](../test/images/torch-train/torch-train.py),
 [tensorflow-train](../test/images/tensorflow-train/tensorflow-train.py)). *Exit*, *killed* and *memory*: rank 2 exited with 3, was killed by SIGKILL, or
-took more memory than its pod may have, in the middle, and the condition of the TrainJob named that rank and how it ended; otherwise the reason that it gave, of another rank or of none
-([limits](limits.md)).
+took more memory than its pod may have, in the middle, and the condition of the TrainJob named that rank and how it ended; otherwise the reason that it gave, of another rank or of none,
+or *no end*: the other ranks waited for that one still, 90 seconds later ([limits](limits.md)). All this is with mpi-controller as the executor. *Companion*: it runs, and learns
+the same, where Kubeflow Trainer's own manager makes the pods and mpi-controller is the companion beside it. *Resumes*: Kueue stopped it for a job of higher priority, and it went
+on from its checkpoint on a volume, with the loss that it had. – is for what does not apply: a benchmark learns nothing.
 
-| framework | launcher | MPI | runtime | nodes | runs | learns | exit named | killed named | memory named |
-|---|---|---|---|---|---|---|---|---|---|
+| framework | launcher | MPI | runtime | nodes | runs | learns | exit named | killed named | memory named | companion | resumes |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 `
 
 const commandsHead = `
@@ -61,7 +64,8 @@ func Document(catalog fs.FS, rows []Row) (string, error) {
 	}
 	text.WriteString(rowsHead)
 	for _, r := range rows {
-		fmt.Fprintf(&text, "| %s | `%s` | %s | %s | %d | %s | %s | %s | %s | %s |\n", r.Framework, r.Launcher, r.MPI, r.Runtime, r.Nodes, r.Runs, r.Learns, r.Exit, r.Killed, r.Memory)
+		fmt.Fprintf(&text, "| %s | `%s` | %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", r.Framework, r.Launcher, r.MPI, r.Runtime, r.Nodes, cmp.Or(r.Runs, Never), r.Learns, r.Exit, r.Killed, r.Memory,
+			cmp.Or(r.Companion, Never), r.resumes())
 	}
 	text.WriteString(commandsHead)
 	for _, r := range rows {
@@ -72,6 +76,14 @@ func Document(catalog fs.FS, rows []Row) (string, error) {
 		fmt.Fprintf(&text, "%s by `%s` on %s, %s:\n\n```\n%s\n```\n\n", r.Framework, r.Launcher, r.MPI, nodes, r.Command)
 	}
 	return strings.TrimSuffix(text.String(), "\n"), nil
+}
+
+// resumes is never of a training that was not stopped, and nothing of what has nothing to go on from.
+func (r Row) resumes() string {
+	if r.Learns == NotApplicable {
+		return NotApplicable
+	}
+	return cmp.Or(r.Resumes, Never)
 }
 
 func read(catalog fs.FS, file string) (*v1alpha1.MPIRuntime, error) {

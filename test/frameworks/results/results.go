@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,12 @@ const (
 	Page = "docs/catalog.md"
 )
 
-// Never is said of what did not run.
-const Never = "never"
+const (
+	// Never is said of what did not run.
+	Never = "never"
+	// NotApplicable is said of what a program does not do: a benchmark learns nothing, and mpi-train has no way to fail.
+	NotApplicable = "–"
+)
 
 // Row is one way to start a framework.
 type Row struct {
@@ -38,6 +43,8 @@ type Row struct {
 	// Runs, Learns, Exit, Killed and Memory are "yes", Never, or what was seen instead: all ranks ran on their nodes; they learned together what one
 	// process learns; a rank that exited with 3, one that was killed, and one that took too much memory, were named.
 	Runs, Learns, Exit, Killed, Memory string
+	// Companion is Runs and Learns where Kubeflow Trainer runs the job, and Resumes whether it went on from a checkpoint after a preemption. Empty is never.
+	Companion, Resumes string
 }
 
 func (r Row) key() string {
@@ -60,16 +67,31 @@ func Read(path string) ([]Row, error) {
 	return rows, nil
 }
 
-// Merge writes rows to a file, in place of those about the same.
+// or is r with what it leaves out as it was.
+func (r Row) or(old Row) Row {
+	fields, before := reflect.ValueOf(&r).Elem(), reflect.ValueOf(old)
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			fields.Field(i).Set(before.Field(i))
+		}
+	}
+	return r
+}
+
+// Merge writes rows to a file, over those about the same: what a row leaves out stays.
 func Merge(path string, rows []Row) error {
 	all, err := Read(path)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		all = slices.DeleteFunc(all, func(old Row) bool { return old.key() == row.key() })
+		same := func(old Row) bool { return old.key() == row.key() }
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			all[i] = row.or(all[i])
+		} else {
+			all = append(all, row)
+		}
 	}
-	all = append(all, rows...)
 	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(a.key(), b.key()) })
 	return testjob.WriteJSON(path, all)
 }

@@ -75,14 +75,35 @@ func TestMergeReplacesWhatIsAboutTheSame(t *testing.T) {
 	larger := Row{Framework: "Horovod", Launcher: "mpirun", Runtime: "a", Nodes: 4, Runs: "yes"}
 	newer := old
 	newer.Date = "2026-01-02"
-	for _, rows := range [][]Row{{old, other, larger}, {newer}} {
+	beside := Row{Framework: "Horovod", Launcher: "mpirun", Runtime: "a", Nodes: 4, Companion: "yes"}
+	for _, rows := range [][]Row{{old, other, larger}, {newer, beside}} {
 		if err := Merge(file, rows); err != nil {
 			t.Fatal(err)
 		}
 	}
+	larger.Companion = "yes"
 	got, err := Read(file)
 	if diff := cmp.Diff([]Row{other, newer, larger}, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
+	}
+}
+
+// TestWhatDidNotRunSaysNever: a column is not empty, and a benchmark has nothing to go on from.
+func TestWhatDidNotRunSaysNever(t *testing.T) {
+	text, err := Document(fstest.MapFS{}, []Row{
+		{Framework: "beside", Learns: NotApplicable, Exit: NotApplicable, Killed: NotApplicable, Memory: NotApplicable, Companion: "yes"},
+		{Framework: "training", Runs: "yes", Learns: "yes", Exit: "yes", Killed: "yes", Memory: "yes"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"| beside | `` |  |  | 0 | never | – | – | – | – | yes | – |",
+		"| training | `` |  |  | 0 | yes | yes | yes | yes | yes | never | never |",
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("no line %s in:\n%s", line, text)
+		}
 	}
 }
 

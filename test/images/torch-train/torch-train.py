@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torch-train: a small network of PyTorch that learns on all ranks together, by the framework that is named.
 
-    torch-train --with torch|horovod|deepspeed|accelerate [--backend gloo|mpi] [--fail RANK:CODE|RANK:kill|RANK:memory] [--checkpoint FILE] [--pause SECONDS]
+    torch-train --with torch|horovod|deepspeed|accelerate [--backend gloo|mpi] [--fail RANK:CODE|RANK:kill|RANK:memory] [--checkpoint PATH] [--pause SECONDS]
 
 It is mpi-train once more: points inside a ring are told from those around it, all ranks make the same seeded points, and each learns from its own
 share. The gradients of all shares are averaged by the framework, so the weights are those of one process that has all points, up to the rounding of
@@ -10,8 +10,9 @@ share. The gradients of all shares are averaged by the framework, so the weights
     rank=R size=N host=HOST loss=FIRST->LAST accuracy=A weights=DIGEST
 
 with the accuracy on points that nobody learned from; rank 0 then prints `difference=D from one process`. With --fail a rank ends in the middle: it
-exits, is killed, or takes all the memory that it can get. With --checkpoint (not for DeepSpeed, which has its own) rank 0 saves each step, and a
-run that finds the file goes on where it ends; rank 0 then prints `step=S loss=L` of its first and its last step. --pause is how long a step rests.
+exits, is killed, or takes all the memory that it can get. With --checkpoint each step is saved, by rank 0 into a file, or by DeepSpeed's own means
+into a folder of that name; a run that finds it goes on where it ends, and rank 0 prints `step=S loss=L` of its first and its last step. --pause is
+how long a step rests.
 
 Exit code: 0, or 1 if the accuracy is at most 0.98, or the difference more than 0.01.
 """
@@ -65,6 +66,23 @@ class Alone:
 
     def weights(self):
         return torch.cat([p.detach().flatten() for p in self.network.parameters()])
+
+    def save(self, path, losses):
+        """Rank 0 writes what was learned, into a file that is whole at any time."""
+        if self.rank != 0:
+            return
+        state = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict(), "losses": losses}
+        torch.save(state, path + ".new")
+        os.replace(path + ".new", path)
+
+    def load(self, path):
+        """The losses of the steps that were saved, which are none if there is no file."""
+        if not os.path.exists(path):
+            return []
+        state = torch.load(path)
+        self.network.load_state_dict(state["network"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        return state["losses"]
 
     def end(self):
         pass
@@ -124,6 +142,13 @@ class DeepSpeed(Alone):
         self.engine.backward(loss)
         self.engine.step()
 
+    def save(self, path, losses):
+        self.engine.save_checkpoint(path, client_state={"losses": losses})
+
+    def load(self, path):
+        found, state = self.engine.load_checkpoint(path)
+        return state["losses"] if found else []
+
 
 class Accelerate(Alone):
     """Accelerate on CPUs takes the ranks from any launcher, and the backend MPI wherever PyTorch has it, unless it is told another."""
@@ -145,39 +170,17 @@ class Accelerate(Alone):
         self.optimizer.step()
 
 
-class Checkpoint:
-    """What was learned, in a file that is whole at any time. None for no file."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def load(self, framework):
-        if not self.path or not os.path.exists(self.path):
-            return []
-        state = torch.load(self.path)
-        framework.network.load_state_dict(state["network"])
-        framework.optimizer.load_state_dict(state["optimizer"])
-        return state["losses"]
-
-    def save(self, framework, losses):
-        if not self.path or framework.rank != 0:
-            return
-        state = {"network": framework.network.state_dict(), "optimizer": framework.optimizer.state_dict(), "losses": losses}
-        torch.save(state, self.path + ".new")
-        os.replace(self.path + ".new", self.path)
-
-
 def learn(framework, fail="", checkpoint=None, pause=0.0):
-    checkpoint = Checkpoint(checkpoint)
     x, y = make_points(seed=1)
     x, y = x[framework.rank :: framework.size], y[framework.rank :: framework.size]
-    losses = checkpoint.load(framework)
+    losses = framework.load(checkpoint) if checkpoint else []
     for step in range(first := len(losses), STEPS):
         loss = torch.nn.functional.binary_cross_entropy_with_logits(framework.forward(x), y)
         framework.step(loss)
         losses.append(loss.item())
-        checkpoint.save(framework, losses)
-        if checkpoint.path and framework.rank == 0 and step in (first, STEPS - 1):
+        if checkpoint:
+            framework.save(checkpoint, losses)
+        if checkpoint and framework.rank == 0 and step in (first, STEPS - 1):
             say(f"step={step} loss={losses[-1]:.6f}")
         if step == STEPS // 3 and fail.startswith(f"{framework.rank}:"):
             end(fail.split(":")[1])
@@ -203,7 +206,7 @@ def main():
     parser.add_argument("--with", dest="framework", choices=["torch", "horovod", "deepspeed", "accelerate"], required=True)
     parser.add_argument("--backend", default="gloo", choices=["gloo", "mpi"])
     parser.add_argument("--fail", default="", metavar="RANK:CODE|RANK:kill|RANK:memory")
-    parser.add_argument("--checkpoint", metavar="FILE")
+    parser.add_argument("--checkpoint", metavar="PATH")
     parser.add_argument("--pause", default=0.0, type=float, metavar="SECONDS")
     parser.add_argument("--local_rank", help="given by DeepSpeed's launcher, and in the environment")
     arguments = parser.parse_args()

@@ -13,9 +13,9 @@ import (
 var script string
 
 const (
-	// steps and work make a run of some two seconds on one processor: 200 steps of 5 million multiplications.
+	// steps and work make a run of some three seconds on one processor: 200 steps of 8 million multiplications, which 8 ranks can share.
 	steps = 200
-	work  = 5
+	work  = 8
 )
 
 func measure(ctx context.Context, p *platform.Platform, sizes []int32, runs int) (report Report, err error) {

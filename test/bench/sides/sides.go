@@ -22,7 +22,7 @@ import (
 
 const (
 	sandbox  = "lockstep-bench"
-	jobLimit = 5 * time.Minute
+	jobLimit = 10 * time.Minute
 	// maxNodes is the annotation that bounds the width of a runtime.
 	maxNodes = "lockstep.dev/max-nodes"
 )

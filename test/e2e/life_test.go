@@ -151,10 +151,14 @@ var _ = Describe("With two replicas of the controller", Ordered, Serial, func() 
 		}
 	}
 
+	another := func(leader *corev1.Pod) gomegatypes.GomegaMatcher {
+		return HaveField("HolderIdentity", HaveValue(Not(Or(BeEmpty(), Equal(leader.Name)))))
+	}
+
 	It("jobs complete, each pod made once, when the leader is deleted", func(ctx SpecContext) {
 		survive(ctx, "deleted", func(leader *corev1.Pod) gomegatypes.GomegaMatcher {
 			Expect(admin.Client.Delete(ctx, leader, client.GracePeriodSeconds(0))).To(Succeed())
-			return HaveField("HolderIdentity", HaveValue(Not(Or(BeEmpty(), Equal(leader.Name))))) // its container lives on for a moment
+			return another(leader) // its container lives on for a moment
 		})
 	})
 
@@ -162,6 +166,17 @@ var _ = Describe("With two replicas of the controller", Ordered, Serial, func() 
 		survive(ctx, "killed", func(leader *corev1.Pod) gomegatypes.GomegaMatcher {
 			killFirst(*leader)
 			return HaveField("RenewTime.Time", BeTemporally(">", time.Now())) // by the other, or by its next container
+		})
+	})
+
+	It("jobs complete, each pod made once, when the leader is killed again before another leads", ofReleases, func(ctx SpecContext) {
+		survive(ctx, "again", func(leader *corev1.Pod) gomegatypes.GomegaMatcher {
+			killFirst(*leader)
+			Eventually(leaseOf).WithContext(ctx).WithPolling(20 * time.Millisecond).Should(HaveField("RenewTime.Time", BeTemporally(">", time.Now())))
+			if ptr.Deref(leaseOf(ctx).HolderIdentity, "") == leader.Name {
+				killFirst(*leader) // its next container has to wait ten seconds now
+			}
+			return another(leader)
 		})
 	})
 })

@@ -12,7 +12,7 @@ func TestRead(t *testing.T) {
 		want  Size
 		fails bool
 	}{
-		"Numbers": {"measure strong 1.5\nrank=0\nmeasure weak 2\nmeasure hpcc 7\nmeasure ticks 40\nmeasure wall 10\n", Size{Pods: 2, Strong: []float64{1.5}, Weak: []float64{2}, HPCC: 7, Share: 0.02}, false},
+		"Numbers": {"measure strong 1.5\nrank=0\nmeasure weak 2\nmeasure hpcc 7\nmeasure ticks 40\nmeasure wall 10\n", Size{Pods: 2, Strong: []float64{1.5}, Weak: []float64{2}, HPCC: []float64{7}, Share: 0.02}, false},
 		"Missing": {"measure strong 1.5\nmeasure ticks 4\nmeasure wall 10\n", Size{Pods: 2, Strong: []float64{1.5}}, true},
 		"Cut off": {"measure strong 1.5\nmeasure weak 2\n", Size{Pods: 2, Strong: []float64{1.5}, Weak: []float64{2}}, true},
 		"Nothing": {"", Size{Pods: 2}, true},

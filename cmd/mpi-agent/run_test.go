@@ -289,8 +289,9 @@ func TestRunBlamesTheNodeThatWasStopped(t *testing.T) {
 	}
 }
 
-// ranks is a launch daemon that runs one rank, which ends with a code: orted -mca RANK CODE. It lives long enough to be seen on a machine that has much other work.
-const ranks = "#!/bin/sh\nOMPI_COMM_WORLD_RANK=$2 sh -c \"sleep 1; exit $3\"\n"
+// ranks is a launch daemon that runs one rank, which ends with a code: orted -mca RANK CODE. It lives for a second, and longer on a machine with so much
+// other work that the agent beside it does not get a turn either, so that it is seen.
+const ranks = "#!/bin/sh\nOMPI_COMM_WORLD_RANK=$2 sh -c \"for turn in $(seq -s ' ' 20); do sleep 0.05; done; exit $3\"\n"
 
 // A script tries something, passes over its failure and launches the real thing; another one cleans up after a failure.
 func TestRunNamesTheRankOfTheLaunchThatFailed(t *testing.T) {

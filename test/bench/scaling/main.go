@@ -2,8 +2,8 @@
 //
 // Without arguments it brings Lockstep up on two machines, and runs steps of work and an Allreduce of 64 KiB (mpi-steps) in jobs of 1, 2, 4 and 8
 // pods of one rank each: ours, and then OpenSSH under stock Kubeflow Trainer with the same Open MPI 4. Strong scaling divides the same work among
-// the ranks, weak scaling gives each rank the same. The HPC Challenge follows. It also tells how much of a processor process 1 of a pod takes meanwhile, which is the agent,
-// or sshd: what a stack costs while ranks run.
+// the ranks, weak scaling gives each rank the same. The HPC Challenge follows. It also tells how much of a processor process 1 of a pod takes
+// meanwhile, which is the agent, or sshd: what a stack costs while ranks run.
 //
 // With a runtime and a command it runs that command as TrainJobs on the cluster of KUBECONFIG, and takes a rate from what they print:
 //

@@ -15,20 +15,23 @@ import (
 	"time"
 )
 
-// grace is how long QEMU may take to end when it is told to.
+// grace is how long a machine may take to end when it is told to.
 const grace = 10 * time.Second
 
 // boot is the whole way, from this machine as it is to the verdict of the guest.
 func boot(ctx context.Context, o options, out io.Writer) (err error) {
-	t := tasks[o.task]
-	if err := provide(ctx, out); err != nil {
+	t, k := tasks[o.task], userKernel
+	if o.emulate {
+		k = realKernel
+	}
+	if err := provide(ctx, o.emulate, out); err != nil {
 		return err
 	}
 	h, err := lookAround(ctx)
 	if err != nil {
 		return err
 	}
-	d, err := ensureDisk(ctx, h.cache, o.suite, h.images(), t, out)
+	d, err := ensureDisk(ctx, h.cache, o.suite, h.images(), k, t, out)
 	if err != nil {
 		return err
 	}
@@ -37,8 +40,8 @@ func boot(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	shares := h.shares(t)
-	if err := writeTask(folder, o, h, shares); err != nil {
+	script, shares := filepath.Join(folder, "task"), h.shares(t)
+	if err := errors.Join(os.Mkdir(script, 0o755), writeTask(script, o, h, shares)); err != nil {
 		return err
 	}
 	console := h.path("build/test/guest-" + o.task + ".console")
@@ -46,24 +49,30 @@ func boot(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	m := machine{
-		disk: d.image(), kernel: d.kernel(), initrd: d.initrd(), console: console,
-		processors: o.processors, memory: o.memory, network: t.network, task: folder, shares: shares,
+		disk: d, console: console, scratch: folder, processors: o.processors, memory: o.memory, network: t.network, task: script, shares: shares,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the guest was not done after %s", o.limit))
 	defer cancel()
-	return execute(ctx, m, out)
+	// The kernel ties the death signal to the thread, not to the process, and the name of the machine too; so the thread ends with us.
+	runtime.LockOSThread()
+	if o.emulate {
+		return execute(ctx, exec.CommandContext(ctx, qemu, m.emulated()...), m, out)
+	}
+	return inUserMode(ctx, m, out)
 }
 
-// execute runs QEMU until the guest has switched itself off.
-func execute(ctx context.Context, m machine, out io.Writer) error {
-	runtime.LockOSThread() // the kernel ties the death signal to the thread, not to the process
-	defer runtime.UnlockOSThread()
-	cmd := exec.CommandContext(ctx, qemu, m.arguments()...)
+// execute runs a machine until the guest has switched itself off.
+func execute(ctx context.Context, cmd *exec.Cmd, m machine, out io.Writer) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
 	// A group of its own: Ctrl-C reaches only us, and we end it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
-	cmd.Stderr = out
+	if cmd.Stderr == nil {
+		cmd.Stderr = out
+	}
 	words, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -75,7 +84,7 @@ func execute(ctx context.Context, m machine, out io.Writer) error {
 	}
 	defer func() { _ = input.Close() }()
 	start := time.Now()
-	_, _ = fmt.Fprintf(out, "booting a guest with %d processors and %d MiB; its console is in %s\n", m.processors, m.memory, m.console)
+	_, _ = fmt.Fprintf(out, "booting a guest with %d MiB; its console is in %s\n", m.memory, m.console)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -105,7 +114,11 @@ func lastLines(path string, n int) string {
 
 // writeTask fills the folder that inside/lockstep-task reads.
 func writeTask(folder string, o options, h host, shares []share) error {
-	environment := append(h.environment(), [2]string{"LOCKSTEP_SLOW", fmt.Sprint(o.slow)})
+	environment := append(h.environment(), [2]string{"LOCKSTEP_SLOW", fmt.Sprint(o.slow)},
+		// Go's signals to its own threads cost a kernel in user mode the most.
+		[2]string{"GODEBUG", "asyncpreemptoff=1"},
+		// Where all is slow, 45 s without an answer is no lost connection.
+		[2]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS", "600"})
 	texts := map[string]string{"shares": sharesFile(shares), "environment": environmentFile(environment)}
 	for name, source := range map[string]string{"script": o.task, "steps": "steps", "mount-shares": "mount-shares", "go": "go"} {
 		content, err := inside.ReadFile("inside/" + source)

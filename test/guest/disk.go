@@ -18,7 +18,7 @@ import (
 
 const (
 	// diskFormat is the version of how a disk is made; raise it when equal packages come to give another disk.
-	diskFormat = "1"
+	diskFormat = "2"
 	// diskSize is what the guest sees; the file is as large as what is on it.
 	diskSize = "48G"
 )
@@ -27,7 +27,7 @@ const (
 type disk struct{ folder string }
 
 func (d disk) image() string  { return filepath.Join(d.folder, "disk.ext4") }
-func (d disk) kernel() string { return filepath.Join(d.folder, "vmlinuz") }
+func (d disk) kernel() string { return filepath.Join(d.folder, "kernel") }
 func (d disk) initrd() string { return filepath.Join(d.folder, "initrd") }
 
 // diskKey names a disk by what it is made of, besides what the archive of Debian holds at the time.
@@ -54,8 +54,8 @@ var furniture = []struct {
 }
 
 // ensureDisk returns the disk of a task, and makes it where the cache lacks it. images is the program that installs packages.
-func ensureDisk(ctx context.Context, cache, suite, images string, t task, out io.Writer) (disk, error) {
-	packages := slices.Sorted(slices.Values(slices.Concat(basePackages, t.packages)))
+func ensureDisk(ctx context.Context, cache, suite, images string, k kernel, t task, out io.Writer) (disk, error) {
+	packages := slices.Sorted(slices.Values(slices.Concat(basePackages, []string{k.name}, t.packages)))
 	key, err := diskKey(suite, packages, inside)
 	if err != nil {
 		return disk{}, err
@@ -71,7 +71,7 @@ func ensureDisk(ctx context.Context, cache, suite, images string, t task, out io
 		return d, nil
 	}
 	_, _ = fmt.Fprintf(out, "making the disk of a Debian %s once, which takes some minutes: %s\n", suite, strings.Join(packages, " "))
-	return d, makeDisk(ctx, d, suite, images, packages, out)
+	return d, makeDisk(ctx, d, suite, images, k, packages, out)
 }
 
 // lock keeps two programs from making one disk, and gives the second what the first has made.
@@ -90,7 +90,7 @@ func lock(folder string) (unlock func(), err error) {
 }
 
 // makeDisk works in a temporary folder, so that a disk is there completely or not at all.
-func makeDisk(ctx context.Context, d disk, suite, images string, packages []string, out io.Writer) (err error) {
+func makeDisk(ctx context.Context, d disk, suite, images string, k kernel, packages []string, out io.Writer) (err error) {
 	temp, err := os.MkdirTemp(filepath.Dir(d.folder), ".tmp-")
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func makeDisk(ctx context.Context, d disk, suite, images string, packages []stri
 	if err := furnish(root); err != nil {
 		return err
 	}
-	if err := takeKernel(root, fresh); err != nil {
+	if err := k.take(root, fresh); err != nil {
 		return err
 	}
 	if err := call(ctx, out, "mke2fs", "-q", "-t", "ext4", "-d", root, fresh.image(), diskSize); err != nil {
@@ -134,24 +134,6 @@ func furnish(root string) error {
 		os.WriteFile(filepath.Join(root, "etc/hostname"), []byte("guest\n"), 0o644),
 		os.WriteFile(filepath.Join(root, "etc/hosts"), []byte("127.0.0.1 localhost guest\n::1 localhost\n"), 0o644),
 	)
-}
-
-// takeKernel copies the kernel and its first file system out of the root, where QEMU finds them.
-func takeKernel(root string, d disk) error {
-	for pattern, target := range map[string]string{"vmlinuz-*": d.kernel(), "initrd.img-*": d.initrd()} {
-		found, err := filepath.Glob(filepath.Join(root, "boot", pattern))
-		if err != nil || len(found) != 1 {
-			return fmt.Errorf("find the kernel of the guest: %d files are boot/%s, want one", len(found), pattern)
-		}
-		content, err := os.ReadFile(found[0])
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, content, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // call runs a program that says what it does.

@@ -17,11 +17,11 @@ import (
 const qemu = "qemu-system-x86_64"
 
 // provide makes sure that this machine can boot another one: root installs what is missing and says so, anybody else is told.
-func provide(ctx context.Context, out io.Writer) error {
+func provide(ctx context.Context, emulate bool, out io.Writer) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a guest needs root, to install a Debian for it and to share folders with it: run as root")
 	}
-	missing := missingPackages(func(program string) bool { _, err := exec.LookPath(program); return err == nil })
+	missing := missingPackages(emulate, func(program string) bool { _, err := exec.LookPath(program); return err == nil })
 	if len(missing) == 0 {
 		return nil
 	}
@@ -39,12 +39,13 @@ func provide(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-func missingPackages(has func(program string) bool) []string {
+func missingPackages(emulate bool, has func(program string) bool) []string {
 	var missing []string
-	for _, need := range []struct{ program, name string }{{qemu, "qemu-system-x86"}, {"mke2fs", "e2fsprogs"}} {
-		if !has(need.program) {
-			missing = append(missing, need.name)
-		}
+	if !has("mke2fs") {
+		missing = append(missing, "e2fsprogs")
+	}
+	if emulate && !has(qemu) {
+		missing = append(missing, "qemu-system-x86")
 	}
 	return missing
 }

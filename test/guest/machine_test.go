@@ -10,7 +10,7 @@ import (
 func TestFoldersAreSharedForReadingOnly(t *testing.T) {
 	m := machine{task: "/tmp/task", shares: []share{{"checkout", "/home/a,b"}}}
 	count := 0
-	args := m.arguments()
+	args := m.emulated()
 	for i, arg := range args {
 		if arg != "-virtfs" {
 			continue
@@ -29,15 +29,15 @@ func TestFoldersAreSharedForReadingOnly(t *testing.T) {
 }
 
 func TestTheDiskIsNeverWritten(t *testing.T) {
-	args := strings.Join(machine{disk: "/cache/disk"}.arguments(), " ")
-	if !strings.Contains(args, "file=/cache/disk,format=raw,if=virtio,snapshot=on") {
+	args := strings.Join(machine{disk: disk{"/cache/disk"}}.emulated(), " ")
+	if !strings.Contains(args, "file=/cache/disk/disk.ext4,format=raw,if=virtio,snapshot=on") {
 		t.Errorf("the disk in the cache would change: %s", args)
 	}
 }
 
 func TestOnlyWhoAsksHasANetwork(t *testing.T) {
 	for _, network := range []bool{true, false} {
-		args := strings.Join(machine{network: network}.arguments(), " ")
+		args := strings.Join(machine{network: network}.emulated(), " ")
 		if strings.Contains(args, "-nic user") != network || strings.Contains(args, "-nic none") == network {
 			t.Errorf("network %t: %s", network, args)
 		}
@@ -45,7 +45,7 @@ func TestOnlyWhoAsksHasANetwork(t *testing.T) {
 }
 
 func TestNoHelpOfTheHardware(t *testing.T) {
-	if args := strings.Join(machine{}.arguments(), " "); !strings.Contains(args, "-accel tcg,thread=multi") || strings.Contains(args, "kvm") {
+	if args := strings.Join(machine{}.emulated(), " "); !strings.Contains(args, "-accel tcg,thread=multi") || strings.Contains(args, "kvm") {
 		t.Error(args)
 	}
 }
@@ -93,7 +93,11 @@ func TestEnvironmentIsQuoted(t *testing.T) {
 }
 
 func TestMissingPackages(t *testing.T) {
-	if got := missingPackages(func(program string) bool { return program == qemu }); !slices.Equal(got, []string{"e2fsprogs"}) {
-		t.Errorf("got %v", got)
+	nothing := func(string) bool { return false }
+	if got := missingPackages(false, nothing); !slices.Equal(got, []string{"e2fsprogs"}) {
+		t.Errorf("a kernel in user mode comes with its disk: got %v", got)
+	}
+	if got := missingPackages(true, nothing); !slices.Equal(got, []string{"e2fsprogs", "qemu-system-x86"}) {
+		t.Errorf("an emulated machine: got %v", got)
 	}
 }

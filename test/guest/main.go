@@ -1,13 +1,14 @@
-// Command guest boots a machine of its own and shows there what this machine cannot: the kernel, the init and the control groups
-// (version 2) of a current Debian, under a processor that QEMU emulates, so that no hardware has to help.
+// Command guest boots a machine of its own and shows there what this machine cannot: a kernel, the init and the control groups
+// (version 2) of a current Debian. Its kernel is a program of this machine (user-mode-linux), or the usual one under a processor that QEMU
+// emulates; no hardware has to help.
 //
 // Duty: make the disk of the machine once, boot it, hand it a script and the folders that the script needs, pass on what it says,
 // and decide from its last words whether it passed.
 //
-// Flow: packages → disk in the cache (disk.go) → command line of QEMU (machine.go) → what the guest says (words.go) → verdict.
+// Flow: packages → disk in the cache (disk.go) → command line (machine_arguments.go) → what the guest says (words.go) → verdict.
 //
-// Invariants: the guest sees folders of this machine but cannot write to them; what it writes goes to a copy of its disk that is gone
-// with QEMU. QEMU ends when this program does, however that ends. It must not know what a cluster or a job is: only the scripts in
+// Invariants: the guest has folders of this machine for reading only; what it writes goes to a copy of its disk that is gone with the
+// machine. The machine ends when this program does, however that ends. It must not know what a cluster or a job is: only the scripts in
 // inside/ do.
 package main
 
@@ -32,12 +33,14 @@ type options struct {
 	slow int
 	// limit is how long the guest may run.
 	limit time.Duration
-	// memory is in MiB.
+	// emulate boots the kernel of real machines, on an emulated processor.
+	emulate bool
+	// memory is in MiB. A kernel in user mode has one processor.
 	processors, memory int
 }
 
-const usage = `guest boots a machine with Debian's own kernel, systemd and control groups of version 2 under QEMU, without help of the
-hardware, and runs a script in it. It needs root, and a Debian machine with apt.
+const usage = `guest boots a machine with a kernel of Debian, systemd and control groups of version 2, without help of the hardware, and
+runs a script in it. It needs root, and a Debian machine with apt.
 
 Usage:
   guest [flags] [TASK]
@@ -75,9 +78,10 @@ func parseOptions(args []string) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.suite, "suite", "bookworm", "`release` of Debian")
+	flags.BoolVar(&o.emulate, "emulate", false, "run the kernel of real machines on an emulated processor (QEMU), instead of Debian's kernel that is a program (user-mode-linux): many times slower, with more processors and all control groups")
 	flags.IntVar(&o.slow, "slow", 30, "waits are so many `times` longer than on a real machine (LOCKSTEP_SLOW)")
 	flags.DurationVar(&o.limit, "limit", 2*time.Hour, "`time` after which the guest is ended")
-	flags.IntVar(&o.processors, "processors", 2, "`number` of processors of the guest")
+	flags.IntVar(&o.processors, "processors", 2, "`number` of processors of an emulated guest")
 	flags.IntVar(&o.memory, "memory", 8192, "memory of the guest in `MiB`")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
@@ -88,8 +92,12 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() == 1 {
 		o.task = flags.Arg(0)
 	}
-	if _, known := tasks[o.task]; !known {
+	t, known := tasks[o.task]
+	if !known {
 		return options{}, fmt.Errorf("unknown task `%s`: see --help", o.task)
+	}
+	if t.network && !o.emulate {
+		return options{}, fmt.Errorf("the task `%s` needs a network, which only an emulated guest has: add -emulate", o.task)
 	}
 	return o, nil
 }

@@ -5,29 +5,18 @@ import (
 	"strings"
 )
 
-// machine is all that QEMU is told.
-type machine struct {
-	disk, kernel, initrd string
-	console              string
-	processors, memory   int
-	network              bool
-	// task is the folder with the script; it has a tag of its own.
-	task   string
-	shares []share
-}
-
-// arguments are the command line of QEMU. Nothing is emulated that the guest does not need; the port `lockstep` is our standard output.
-func (m machine) arguments() []string {
+// emulated is the command line of QEMU. Nothing is emulated that the guest does not need; the port `lockstep` is our standard output.
+func (m machine) emulated() []string {
 	args := []string{
 		"-name", "lockstep-guest", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
 		"-smp", fmt.Sprint(m.processors), "-m", fmt.Sprint(m.memory),
 		"-nodefaults", "-display", "none", "-no-reboot",
-		"-kernel", m.kernel, "-initrd", m.initrd,
+		"-kernel", m.disk.kernel(), "-initrd", m.disk.initrd(),
 		// A kernel that panics ends the machine instead of waiting for somebody. What guards against a real processor's leaks only costs time:
 		// the isolation of page tables flushes the emulated ones with each system call.
 		"-append", "root=/dev/vda rw console=ttyS0 panic=-1 mitigations=off quiet systemd.show_status=1",
 		// What is written goes to a nameless file that ends with QEMU.
-		"-drive", "file=" + escape(m.disk) + ",format=raw,if=virtio,snapshot=on,cache=unsafe",
+		"-drive", "file=" + escape(m.disk.image()) + ",format=raw,if=virtio,snapshot=on,cache=unsafe",
 		"-serial", "file:" + m.console,
 		"-device", "virtio-rng-pci",
 		"-device", "virtio-serial-pci", "-chardev", "stdio,id=words,signal=off", "-device", "virtserialport,chardev=words,name=lockstep",

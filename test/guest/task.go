@@ -29,9 +29,9 @@ var tasks = map[string]task{
 }
 
 var (
-	// basePackages make a machine of Debian that starts. An installer brings apparmor, because the kernel recommends it.
+	// basePackages make a machine of Debian that starts, with a kernel. An installer brings apparmor, because the kernel recommends it.
 	basePackages = []string{
-		"apparmor", "apt", "ca-certificates", "dbus", "debian-archive-keyring", "iproute2", "kmod", "linux-image-amd64", "procps", "systemd-sysv", "udev",
+		"apparmor", "apt", "ca-certificates", "dbus", "debian-archive-keyring", "iproute2", "kmod", "procps", "systemd-sysv", "udev",
 	}
 	// nodePackages are what the local cluster would install.
 	nodePackages = []string{"conntrack", "ipset", "iptables"}

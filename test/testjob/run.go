@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -60,51 +60,46 @@ type trial struct {
 
 // follow watches the job and its pods until the job has ended.
 func (t *trial) follow(ctx context.Context) (Result, error) {
-	jobs, err := t.user.Client.Watch(ctx, &trainer.TrainJobList{}, client.InNamespace(t.job.Namespace),
-		client.MatchingFields{"metadata.name": t.job.Name})
+	named := client.MatchingFields{"metadata.name": t.job.Name}
+	jobs, err := t.watch(ctx, &trainer.TrainJobList{}, named)
 	if err != nil {
-		return Result{}, fmt.Errorf("watch TrainJob %s: %w", t.job.Name, err)
+		return Result{}, err
 	}
-	defer jobs.Stop()
-	pods, err := t.user.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(t.job.Namespace),
-		client.MatchingLabels{mpi.JobSetNameLabel: t.job.Name})
+	pods, err := t.watch(ctx, &corev1.PodList{}, client.MatchingLabels{mpi.JobSetNameLabel: t.job.Name})
 	if err != nil {
-		return Result{}, fmt.Errorf("watch the pods of TrainJob %s: %w", t.job.Name, err)
+		return Result{}, err
 	}
-	defer pods.Stop()
-	jobSets, err := t.user.Client.Watch(ctx, &jobset.JobSetList{}, client.InNamespace(t.job.Namespace),
-		client.MatchingFields{"metadata.name": t.job.Name})
+	jobSets, err := t.watch(ctx, &jobset.JobSetList{}, named)
 	if err != nil {
-		return Result{}, fmt.Errorf("watch the JobSet of TrainJob %s: %w", t.job.Name, err)
+		return Result{}, err
 	}
-	defer jobSets.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return Result{}, fmt.Errorf("wait for TrainJob %s: %w", t.job.Name, context.Cause(ctx))
-		case event, open := <-pods.ResultChan():
-			if !open {
-				return Result{}, fmt.Errorf("the watch on the pods of TrainJob %s was closed", t.job.Name)
-			}
-			if pod, ok := event.Object.(*corev1.Pod); ok {
+		case object := <-pods:
+			if pod, ok := object.(*corev1.Pod); ok {
 				t.seePod(ctx, pod)
 			}
-		case event, open := <-jobSets.ResultChan():
-			if !open {
-				return Result{}, fmt.Errorf("the watch on the JobSet of TrainJob %s was closed", t.job.Name)
+		case object := <-jobSets:
+			if set, ok := object.(*jobset.JobSet); ok {
+				t.seeJobSet(ctx, set)
 			}
-			if object, ok := event.Object.(*jobset.JobSet); ok {
-				t.seeJobSet(ctx, object)
-			}
-		case event, open := <-jobs.ResultChan():
-			if !open {
-				return Result{}, fmt.Errorf("the watch on TrainJob %s was closed", t.job.Name)
-			}
-			if end := t.ended(event); end != nil {
+		case object := <-jobs:
+			if end := t.ended(object); end != nil {
 				return t.result(ctx, end), nil
 			}
 		}
 	}
+}
+
+// watch follows objects of the job's namespace.
+func (t *trial) watch(ctx context.Context, list client.ObjectList, which client.ListOption) (<-chan runtime.Object, error) {
+	objects, err := watchAgain(ctx, t.user.Client, list, client.InNamespace(t.job.Namespace), which)
+	if err != nil {
+		return nil, fmt.Errorf("follow TrainJob %s: watch %T: %w", t.job.Name, list, err)
+	}
+	return objects, nil
 }
 
 // seeJobSet catches up with the pods that were seen before their JobSet.
@@ -160,8 +155,8 @@ func hasStarted(pod *corev1.Pod) bool {
 }
 
 // ended returns the terminal condition once there is one.
-func (t *trial) ended(event watch.Event) *metav1.Condition {
-	job, ok := event.Object.(*trainer.TrainJob)
+func (t *trial) ended(object runtime.Object) *metav1.Condition {
+	job, ok := object.(*trainer.TrainJob)
 	if !ok || job.UID != t.job.UID {
 		return nil
 	}

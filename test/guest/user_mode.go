@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// inUserMode runs a kernel that is a program. All that it has started ends with it: it is the first process of a namespace.
+func inUserMode(ctx context.Context, m machine, out io.Writer) (err error) {
+	if err := nameClock(); err != nil {
+		return err
+	}
+	console, err := os.Create(m.console)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, console.Close()) }()
+	cmd := exec.CommandContext(ctx, m.disk.kernel(), m.userMode()...)
+	cmd.Stderr = console
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	return execute(ctx, cmd, m, out)
+}
+
+// nameClock tells the kubelet of a guest how fast its clock is. It looks for that in /proc/cpuinfo and does not start without it (cadvisor's
+// GetClockSpeed); a kernel in user mode says there only on what machine it runs, with the machine's name. So that is the name it gets.
+func nameClock() error {
+	if err := unix.Unshare(unix.CLONE_NEWUTS); err != nil {
+		return fmt.Errorf("give the guest's machine a name of its own: %w", err)
+	}
+	return unix.Sethostname([]byte("clock: 1000.000"))
+}
+
+// userMode are the arguments of a kernel that is a program of this machine (user-mode-linux). What the guest says is on its second serial line,
+// which is our standard output.
+func (m machine) userMode() []string {
+	return []string{
+		fmt.Sprintf("mem=%dM", m.memory), "uml_dir=" + m.scratch,
+		// What is written goes to a file beside the disk.
+		"ubd0=" + filepath.Join(m.scratch, "written") + "," + m.disk.image(), "root=/dev/ubda", "rw",
+		"con=null", "con0=null,fd:2", "ssl=null", "ssl1=null,fd:1",
+		"quiet", "systemd.show_status=1", "lockstep.task=" + m.task,
+	}
+}

@@ -121,11 +121,11 @@ test-e2e: tools $(BIN)/ginkgo ## Run the tests on a real cluster: a local one, o
 	@$(SUITE)/e2e
 
 .PHONY: test-full
-test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, API servers of several versions, the race detector, GitOps engines, logs in Loki, receivers of alerts, installing and upgrading, mpi-operator beside us, and a guest with cgroup v2 (root; the guest takes an hour)
+test-full: tools ## Run the longer proofs before a release: what reviews say, who may do what, API servers of several versions, the race detector, GitOps engines, logs in Loki, receivers of alerts, installing and upgrading, mpi-operator beside us, and a guest with cgroup v2 (root; hours)
 	@$(SUITE)/full
 
 .PHONY: test-guest
-test-guest: tools ## Run the demo and what depends on the machine in a guest with Debian's kernel, systemd and cgroup v2 (root)
+test-guest: tools ## Run the demo and what depends on the machine in a guest with systemd and cgroup v2 (root)
 	@$(SUITE)/guest
 
 .PHONY: guest-fresh

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,46 @@ func TestTheDiskIsNeverWritten(t *testing.T) {
 	args := strings.Join(machine{disk: disk{"/cache/disk"}}.emulated(), " ")
 	if !strings.Contains(args, "file=/cache/disk/disk.ext4,format=raw,if=virtio,snapshot=on") {
 		t.Errorf("the disk in the cache would change: %s", args)
+	}
+}
+
+func TestTheDiskIsNotWrittenInUserModeEither(t *testing.T) {
+	args := machine{disk: disk{"/cache/disk"}, scratch: "/tmp/machine"}.userMode()
+	if !slices.Contains(args, "ubd0=/tmp/machine/written,/cache/disk/disk.ext4") {
+		t.Errorf("the disk in the cache would change: %q", args)
+	}
+}
+
+func TestAKernelComesWithItsModules(t *testing.T) {
+	root, d := t.TempDir(), disk{t.TempDir()}
+	for _, folder := range []string{"usr/bin", "usr/lib/modules", userKernel.modules} {
+		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := userKernel.take(root, d); err == nil || !strings.Contains(err.Error(), "0 files are usr/bin/linux.uml") {
+		t.Errorf("a root without a kernel: got %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "usr/bin/linux.uml"), []byte("kernel"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := userKernel.take(root, d); err != nil {
+		t.Fatal(err)
+	}
+	if link, err := os.Readlink(filepath.Join(root, "usr/lib/modules")); err != nil || link != "/usr/lib/uml/modules" {
+		t.Errorf("its modules would not be found: %q, %v", link, err)
+	}
+	if content, err := os.ReadFile(d.kernel()); err != nil || string(content) != "kernel" {
+		t.Errorf("the disk has %q as its kernel, %v", content, err)
+	}
+}
+
+func TestANetworkNeedsAnEmulatedMachine(t *testing.T) {
+	if _, err := parseOptions([]string{"fresh"}); err == nil || !strings.Contains(err.Error(), "-emulate") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := parseOptions([]string{"-emulate", "fresh"}); err != nil {
+		t.Error(err)
 	}
 }
 

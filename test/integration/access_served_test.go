@@ -32,8 +32,11 @@ import (
 // which the answer is yes.
 var everyQuestion = os.Getenv("LOCKSTEP_ACCESS") == "all"
 
-// What is served is asked of the API server: a list of ours would lack what it learned since.
-var _ = Describe("Of all that the API server serves", ofTheCompiler, func() {
+// What is served is asked of the API server: a list of ours would lack what it learned since. It serves the kinds of Kueue, of the engines and of
+// OpenShift too.
+var _ = Describe("Of all that the API server serves", ofTheCompiler, Ordered, ContinueOnFailure, func() {
+	BeforeAll(installPinnedCRDs)
+
 	for _, name := range []string{"local", "onprem", "openshift-ai"} {
 		It("people and accounts of each tenant may do what the access proof says, on "+name, func(ctx SpecContext) {
 			c := installAccess(ctx, name)

@@ -129,8 +129,8 @@ test-guest: tools ## Run the demo and what depends on the machine in a guest wit
 	@$(SUITE)/guest
 
 .PHONY: guest-fresh
-guest-fresh: $(BIN)/images $(BIN)/guest ## Run `make demo` in a guest that has Go, git, make and apt only (root, network; takes many hours)
-	@$(BIN)/guest -emulate -limit 24h fresh
+guest-fresh: $(BIN)/images $(BIN)/guest ## Run `make demo` in a guest that has Go, git, make and apt only (root, network; takes hours)
+	@$(BIN)/guest -limit 24h fresh
 
 .PHONY: verify
 verify: fmt tidy lint golden specs vulnerabilities ## Format, tidy, lint, compare goldens, check the specs and what is linked; fail if anything changed

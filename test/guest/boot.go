@@ -24,7 +24,7 @@ func boot(ctx context.Context, o options, out io.Writer) (err error) {
 	if o.emulate {
 		k = realKernel
 	}
-	if err := provide(ctx, o.emulate, out); err != nil {
+	if err := provide(ctx, t, o.emulate, out); err != nil {
 		return err
 	}
 	h, err := lookAround(ctx)

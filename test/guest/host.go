@@ -17,11 +17,11 @@ import (
 const qemu = "qemu-system-x86_64"
 
 // provide makes sure that this machine can boot another one: root installs what is missing and says so, anybody else is told.
-func provide(ctx context.Context, emulate bool, out io.Writer) error {
+func provide(ctx context.Context, t task, emulate bool, out io.Writer) error {
 	if os.Geteuid() != 0 {
 		return errors.New("a guest needs root, to install a Debian for it and to share folders with it: run as root")
 	}
-	missing := missingPackages(emulate, func(program string) bool { _, err := exec.LookPath(program); return err == nil })
+	missing := missingPackages(t, emulate, func(program string) bool { _, err := exec.LookPath(program); return err == nil })
 	if len(missing) == 0 {
 		return nil
 	}
@@ -39,13 +39,19 @@ func provide(ctx context.Context, emulate bool, out io.Writer) error {
 	return nil
 }
 
-func missingPackages(emulate bool, has func(program string) bool) []string {
+func missingPackages(t task, emulate bool, has func(program string) bool) []string {
 	var missing []string
-	if !has("mke2fs") {
-		missing = append(missing, "e2fsprogs")
-	}
-	if emulate && !has(qemu) {
-		missing = append(missing, "qemu-system-x86")
+	for _, need := range []struct {
+		needed        bool
+		program, name string
+	}{
+		{true, "mke2fs", "e2fsprogs"},
+		{emulate, qemu, "qemu-system-x86"},
+		{t.network && !emulate, slirp, "slirp"},
+	} {
+		if need.needed && !has(need.program) {
+			missing = append(missing, need.name)
+		}
 	}
 	return missing
 }

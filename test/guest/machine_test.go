@@ -68,20 +68,14 @@ func TestAKernelComesWithItsModules(t *testing.T) {
 	}
 }
 
-func TestANetworkNeedsAnEmulatedMachine(t *testing.T) {
-	if _, err := parseOptions([]string{"fresh"}); err == nil || !strings.Contains(err.Error(), "-emulate") {
-		t.Errorf("got %v", err)
-	}
-	if _, err := parseOptions([]string{"-emulate", "fresh"}); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestOnlyWhoAsksHasANetwork(t *testing.T) {
 	for _, network := range []bool{true, false} {
 		args := strings.Join(machine{network: network}.emulated(), " ")
 		if strings.Contains(args, "-nic user") != network || strings.Contains(args, "-nic none") == network {
 			t.Errorf("network %t: %s", network, args)
+		}
+		if args := strings.Join(machine{network: network}.userMode(), " "); strings.Contains(args, "eth0=") != network {
+			t.Errorf("in user mode, network %t: %s", network, args)
 		}
 	}
 }
@@ -136,10 +130,16 @@ func TestEnvironmentIsQuoted(t *testing.T) {
 
 func TestMissingPackages(t *testing.T) {
 	nothing := func(string) bool { return false }
-	if got := missingPackages(false, nothing); !slices.Equal(got, []string{"e2fsprogs"}) {
-		t.Errorf("a kernel in user mode comes with its disk: got %v", got)
-	}
-	if got := missingPackages(true, nothing); !slices.Equal(got, []string{"e2fsprogs", "qemu-system-x86"}) {
-		t.Errorf("an emulated machine: got %v", got)
+	for _, c := range []struct {
+		network, emulate bool
+		want             []string
+	}{
+		{false, false, []string{"e2fsprogs"}}, // a kernel in user mode comes with the disk
+		{true, false, []string{"e2fsprogs", "slirp"}},
+		{true, true, []string{"e2fsprogs", "qemu-system-x86"}},
+	} {
+		if got := missingPackages(task{network: c.network}, c.emulate, nothing); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: got %v", c, got)
+		}
 	}
 }

@@ -92,12 +92,8 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() == 1 {
 		o.task = flags.Arg(0)
 	}
-	t, known := tasks[o.task]
-	if !known {
+	if _, known := tasks[o.task]; !known {
 		return options{}, fmt.Errorf("unknown task `%s`: see --help", o.task)
-	}
-	if t.network && !o.emulate {
-		return options{}, fmt.Errorf("the task `%s` needs a network, which only an emulated guest has: add -emulate", o.task)
 	}
 	return o, nil
 }

@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// slirp connects a kernel in user mode with whatever this machine reaches, by addresses that are those of QEMU's own network too.
+const slirp = "/usr/bin/slirp-fullbolt"
+
 // inUserMode runs a kernel that is a program. All that it has started ends with it: it is the first process of a namespace.
 func inUserMode(ctx context.Context, m machine, out io.Writer) (err error) {
 	if err := nameClock(); err != nil {
@@ -41,11 +44,15 @@ func nameClock() error {
 // userMode are the arguments of a kernel that is a program of this machine (user-mode-linux). What the guest says is on its second serial line,
 // which is our standard output.
 func (m machine) userMode() []string {
-	return []string{
+	args := []string{
 		fmt.Sprintf("mem=%dM", m.memory), "uml_dir=" + m.scratch,
 		// What is written goes to a file beside the disk.
 		"ubd0=" + filepath.Join(m.scratch, "written") + "," + m.disk.image(), "root=/dev/ubda", "rw",
 		"con=null", "con0=null,fd:2", "ssl=null", "ssl1=null,fd:1",
 		"quiet", "systemd.show_status=1", "lockstep.task=" + m.task,
 	}
+	if m.network {
+		args = append(args, "eth0=slirp,,"+slirp)
+	}
+	return args
 }

@@ -259,6 +259,37 @@ func TestDeletedPodIsRemembered(t *testing.T) {
 	}
 }
 
+// With control groups of version 2 the kernel ends the agent of a node with the rank that had no memory left: the launcher sees a connection that
+// ends, and only the kubelet there says why, which takes a busy one some seconds.
+func TestALostContainerIsExplainedByItsKubelet(t *testing.T) {
+	blaming := func(silent float64) corev1.Pod {
+		return podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", verdict(mpi.Verdict{
+			Reason: diagnose.WorkerLost, Message: "Worker 1 was lost", ExitCode: 205, Lost: "demo-node-0-1.demo", LostSeconds: silent,
+		})))
+	}
+	for name, c := range map[string]struct {
+		reason string
+		after  time.Duration
+		silent float64
+		node   corev1.Pod
+		want   mpi.Reason
+	}{
+		"Unexplained": {"its kubelet has a word still", 8 * time.Second, 0, podOf(mpi.NodeJob, 1, ready), ""},
+		"Explained":   {"it was the memory", 8 * time.Second, 0, podOf(mpi.NodeJob, 1, died(t0, 137, "OOMKilled", "")), diagnose.OOMKilled},
+		"NoWord":      {"nobody waits for ever", 11 * time.Second, 0, podOf(mpi.NodeJob, 1, ready), diagnose.WorkerLost},
+		"Silent":      {"a machine that fell silent says nothing more", 3 * time.Second, 25, podOf(mpi.NodeJob, 1, ready), diagnose.WorkerLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := withPods(jobSetHas(started(trainJobOf()), jobset.JobSetFailed, t0), blaming(c.silent), c.node)
+			o.Now = t0.Add(c.after)
+			got := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, trainer.TrainJobFailed)
+			if told := got != nil; told != (c.want != "") || told && got.Reason != string(c.want) {
+				t.Errorf("%s: want %q, got %+v", c.reason, c.want, got)
+			}
+		})
+	}
+}
+
 // TestPodGivenUpIsNoDeletion: Kubernetes deletes the pods of a Job whose containers it has started again too often, and they are
 // gone before the JobSet has failed.
 func TestPodGivenUpIsNoDeletion(t *testing.T) {

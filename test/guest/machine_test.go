@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,28 @@ func TestAKernelComesWithItsModules(t *testing.T) {
 	}
 	if content, err := os.ReadFile(d.kernel()); err != nil || string(content) != "kernel" {
 		t.Errorf("the disk has %q as its kernel, %v", content, err)
+	}
+}
+
+func TestALimitOfTheMachineIsRestored(t *testing.T) {
+	for before, during := range map[string]string{"65530\n": "1048576", "2147483642\n": "2147483642\n"} {
+		file := filepath.Join(t.TempDir(), "max_map_count")
+		if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		restore, err := allowMaps(file, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(file); string(got) != during {
+			t.Errorf("before %q: during the run it is %q, want %q", before, got, during)
+		}
+		if err := restore(); err != nil {
+			t.Error(err)
+		}
+		if got, _ := os.ReadFile(file); string(got) != before {
+			t.Errorf("before %q: after the run it is %q", before, got)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +23,11 @@ func inUserMode(ctx context.Context, m machine, out io.Writer) (err error) {
 	if err := nameClock(); err != nil {
 		return err
 	}
+	restore, err := allowMaps(mapsFile, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
 	console, err := os.Create(m.console)
 	if err != nil {
 		return err
@@ -30,6 +37,26 @@ func inUserMode(ctx context.Context, m machine, out io.Writer) (err error) {
 	cmd.Stderr = console
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	return execute(ctx, cmd, m, out)
+}
+
+const (
+	// mapsFile is how many parts of memory a process may have that differ in rights or in what is in them (vm.max_map_count).
+	mapsFile = "/proc/sys/vm/max_map_count"
+	// mapsNeeded is more than a large compiler has. To this machine each page of a guest's process is a part of its own.
+	mapsNeeded = 1 << 20
+)
+
+// allowMaps raises a limit of this machine while the guest runs; restore takes that back.
+func allowMaps(file string, out io.Writer) (restore func() error, err error) {
+	before, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(before))); err == nil && n >= mapsNeeded {
+		return func() error { return nil }, nil
+	}
+	_, _ = fmt.Fprintf(out, "CHANGING ON THIS MACHINE while the guest runs: vm.max_map_count=%d\n", mapsNeeded)
+	return func() error { return os.WriteFile(file, before, 0o644) }, os.WriteFile(file, []byte(strconv.Itoa(mapsNeeded)), 0o644)
 }
 
 // nameClock tells the kubelet of a guest how fast its clock is. It looks for that in /proc/cpuinfo and does not start without it (cadvisor's

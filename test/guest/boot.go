@@ -22,7 +22,7 @@ const grace = 10 * time.Second
 func boot(ctx context.Context, o options, out io.Writer) (err error) {
 	t, k := tasks[o.task], userKernel
 	if o.emulate {
-		k = realKernel
+		k = standardKernel
 	}
 	if err := provide(ctx, t, o.emulate, out); err != nil {
 		return err

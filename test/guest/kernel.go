@@ -18,8 +18,8 @@ type kernel struct {
 }
 
 var (
-	// realKernel is the one that machines have. Here its processors are emulated.
-	realKernel = kernel{
+	// standardKernel is the usual one. Here its processors are emulated.
+	standardKernel = kernel{
 		name: "linux-image-amd64",
 		files: func(d disk) map[string]string {
 			return map[string]string{"boot/vmlinuz-*": d.kernel(), "boot/initrd.img-*": d.initrd()}

@@ -69,13 +69,22 @@ func TestAKernelComesWithItsModules(t *testing.T) {
 	}
 }
 
+func TestProcessorsAreThoseOfAnEmulatedGuest(t *testing.T) {
+	if _, err := parseOptions([]string{"-processors", "4"}); err == nil || !strings.Contains(err.Error(), "-emulate") {
+		t.Errorf("got %v", err)
+	}
+	if o, err := parseOptions([]string{"-emulate"}); err != nil || o.processors != 2 {
+		t.Errorf("got %d, %v", o.processors, err)
+	}
+}
+
 func TestALimitOfTheMachineIsRestored(t *testing.T) {
 	for before, during := range map[string]string{"65530\n": "1048576", "2147483642\n": "2147483642\n"} {
 		file := filepath.Join(t.TempDir(), "max_map_count")
 		if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		restore, err := allowMaps(file, io.Discard)
+		restore, err := raiseMaxMapCount(file, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,14 +5,15 @@
 // Duty: make the disk of the machine once, boot it, hand it a script and the folders that the script needs, pass on what it says,
 // and decide from its last words whether it passed.
 //
-// Flow: packages → disk in the cache (disk.go) → command line (machine_arguments.go) → what the guest says (words.go) → verdict.
+// Flow: packages → disk in the cache (disk.go) → command line (user_mode.go, qemu_arguments.go) → what the guest says (words.go) → verdict.
 //
-// Invariants: the guest has folders of this machine for reading only; what it writes goes to a copy of its disk that is gone with the
-// machine. The machine ends when this program does, however that ends. It must not know what a cluster or a job is: only the scripts in
+// Invariants: the guest mounts folders of this machine for reading; what it writes goes to a copy of its disk that is gone with the
+// machine. A kernel in user mode is no boundary: it runs as root of this machine, and a script in inside/ could mount all of it. The machine ends when this program does, however that ends. It must not know what a cluster or a job is: only the scripts in
 // inside/ do.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -81,7 +82,7 @@ func parseOptions(args []string) (options, error) {
 	flags.BoolVar(&o.emulate, "emulate", false, "run the kernel of real machines on an emulated processor (QEMU), instead of Debian's kernel that is a program (user-mode-linux): many times slower, with more processors and all control groups")
 	flags.IntVar(&o.slow, "slow", 30, "waits are so many `times` longer than on a real machine (LOCKSTEP_SLOW)")
 	flags.DurationVar(&o.limit, "limit", 2*time.Hour, "`time` after which the guest is ended")
-	flags.IntVar(&o.processors, "processors", 2, "`number` of processors of an emulated guest")
+	flags.IntVar(&o.processors, "processors", 0, "`number` of processors of an emulated guest (2 unless said)")
 	flags.IntVar(&o.memory, "memory", 8192, "memory of the guest in `MiB`")
 	if err := flags.Parse(args); err != nil {
 		return options{}, err
@@ -92,6 +93,10 @@ func parseOptions(args []string) (options, error) {
 	if flags.NArg() == 1 {
 		o.task = flags.Arg(0)
 	}
+	if o.processors != 0 && !o.emulate {
+		return options{}, errors.New("a guest whose kernel is a program has one processor: leave out -processors, or add -emulate")
+	}
+	o.processors = cmp.Or(o.processors, 2)
 	if _, known := tasks[o.task]; !known {
 		return options{}, fmt.Errorf("unknown task `%s`: see --help", o.task)
 	}

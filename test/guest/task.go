@@ -29,7 +29,7 @@ var tasks = map[string]task{
 }
 
 var (
-	// basePackages make a machine of Debian that starts, with a kernel. An installer brings apparmor, because the kernel recommends it.
+	// basePackages make a machine of Debian that starts once it has a kernel. An installer brings apparmor, because the kernel recommends it.
 	basePackages = []string{
 		"apparmor", "apt", "ca-certificates", "dbus", "debian-archive-keyring", "iproute2", "kmod", "procps", "systemd-sysv", "udev",
 	}

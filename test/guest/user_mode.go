@@ -20,10 +20,10 @@ const slirp = "/usr/bin/slirp-fullbolt"
 
 // inUserMode runs a kernel that is a program. All that it has started ends with it: it is the first process of a namespace.
 func inUserMode(ctx context.Context, m machine, out io.Writer) (err error) {
-	if err := nameClock(); err != nil {
+	if err := fakeClockSpeed(); err != nil {
 		return err
 	}
-	restore, err := allowMaps(mapsFile, out)
+	restore, err := raiseMaxMapCount(mapsFile, out)
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ const (
 	mapsNeeded = 1 << 20
 )
 
-// allowMaps raises a limit of this machine while the guest runs; restore takes that back.
-func allowMaps(file string, out io.Writer) (restore func() error, err error) {
+// raiseMaxMapCount raises a limit of this machine while the guest runs; restore takes that back.
+func raiseMaxMapCount(file string, out io.Writer) (restore func() error, err error) {
 	before, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -59,9 +59,9 @@ func allowMaps(file string, out io.Writer) (restore func() error, err error) {
 	return func() error { return os.WriteFile(file, before, 0o644) }, os.WriteFile(file, []byte(strconv.Itoa(mapsNeeded)), 0o644)
 }
 
-// nameClock tells the kubelet of a guest how fast its clock is. It looks for that in /proc/cpuinfo and does not start without it (cadvisor's
+// fakeClockSpeed tells the kubelet of a guest how fast its clock is. It looks for that in /proc/cpuinfo and does not start without it (cadvisor's
 // GetClockSpeed); a kernel in user mode says there only on what machine it runs, with the machine's name. So that is the name it gets.
-func nameClock() error {
+func fakeClockSpeed() error {
 	if err := unix.Unshare(unix.CLONE_NEWUTS); err != nil {
 		return fmt.Errorf("give the guest's machine a name of its own: %w", err)
 	}

@@ -41,6 +41,9 @@ var _ = Describe("Of all that the API server serves", ofTheCompiler, Ordered, Co
 		It("people and accounts of each tenant may do what the access proof says, on "+name, func(ctx SpecContext) {
 			c := installAccess(ctx, name)
 			resources := served()
+			for _, group := range []string{"kueue.x-k8s.io", "kustomize.toolkit.fluxcd.io", "argoproj.io", "trainer.kubeflow.org"} {
+				Expect(slices.ContainsFunc(resources, func(r servedResource) bool { return r.group == group })).To(BeTrue(), "nothing of %s is served", group)
+			}
 			questions := c.questions(resources)
 			asked, allowed, wrong := c.ask(ctx, questions)
 			GinkgoWriter.Printf("%s: %d resources and subresources, %d tenants, %d subjects, %d questions, %d allowed, %d differences\n", name, len(resources), len(c.plan.Tenants), len(c.subjects()), asked, allowed, len(wrong))

@@ -35,8 +35,6 @@ type Cause struct {
 	precedence precedence
 	// shown says that the pod of a lost worker, or its agent, shows how it ended.
 	shown bool
-	// closed says that a lost worker ended its connection, and did not fall silent.
-	closed bool
 }
 
 // Text is what users read: what happened, and what to do. The last lines of the program follow below.
@@ -62,10 +60,6 @@ func (c Cause) IsInfrastructure() bool { return IsInfrastructureReason(c.Reason)
 func (c Cause) IsProvisional() bool {
 	return c.Reason == WorkerLost && c.precedence == reportedByAgent && !c.shown
 }
-
-// IsContainerEnd reports whether a worker was lost whose machine works, as far as anybody knows: the connection was ended, as when the container
-// is. Kubelet will say how.
-func (c Cause) IsContainerEnd() bool { return c.IsProvisional() && c.closed }
 
 // MayBeEviction reports whether an event of kubelet may explain it better, which comes before what it explains: of a pod that it evicts
 // because of the size of a volume only an event says so, and the agent there is told to end as by anybody else.

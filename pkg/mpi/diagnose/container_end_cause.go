@@ -51,7 +51,7 @@ func containerEndCause(pod Pod, _ []Pod) *Cause {
 		order = launcherExited
 	}
 	switch {
-	case end.Reason == "OOMKilled":
+	case end.isOutOfMemory():
 		reason, order = OOMKilled, outOfMemory
 	case end.signalNumber() > 0 && pod.isLauncher():
 		reason = LauncherKilled

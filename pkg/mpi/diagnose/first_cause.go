@@ -155,10 +155,10 @@ func deletionCause(pod Pod) *Cause {
 // rules give the cause that a pod shows, in the order of precedence.
 var rules = []func(pod Pod, all []Pod) *Cause{disruptionCause, evictionCause, kubeletRejectionCause, initContainerCause, launcherVerdictCause, containerEndCause}
 
-// causeOfPod returns what a pod shows. The end of a node that is being deleted shows nothing, and what a launcher says that is
-// being deleted still counts.
+// causeOfPod returns what a pod shows. The end of a node that is being deleted shows nothing, unless it ran out of memory, and what a launcher
+// says that is being deleted still counts.
 func causeOfPod(pod Pod, all []Pod) *Cause {
-	if pod.Disruption == nil && !pod.GivenUp && (!pod.Failed || !pod.Deleted.IsZero() && !pod.isLauncher()) {
+	if pod.Disruption == nil && !pod.GivenUp && (!pod.Failed || !pod.Deleted.IsZero() && !pod.isLauncher() && !pod.ranOutOfMemory()) {
 		return nil
 	}
 	for _, rule := range rules {

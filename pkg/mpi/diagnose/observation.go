@@ -130,6 +130,14 @@ func (p Pod) mainEnd() *ContainerEnd {
 	return nil
 }
 
+// ranOutOfMemory reports whether the kernel killed the main container at its memory limit, in kubelet's words.
+func (p Pod) ranOutOfMemory() bool {
+	end := p.mainEnd()
+	return end != nil && end.isOutOfMemory()
+}
+
+func (e ContainerEnd) isOutOfMemory() bool { return e.Reason == "OOMKilled" }
+
 const (
 	launcherName = "Launcher"
 	workerName   = "Worker "

@@ -45,7 +45,7 @@ func verdictCause(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 		message += " (" + where.describePlace() + ")"
 	}
 	cause := causeWithRemedy(reason, message).withPod(where)
-	cause.shown, cause.closed = words != "", verdict.Lost != "" && verdict.LostSeconds == 0
+	cause.shown = words != ""
 	if ofLauncher {
 		cause.withLauncherMemoryRemedy(pod)
 	}

@@ -38,6 +38,7 @@ func TestFirstCause(t *testing.T) {
 		Reason: mpi.ReasonCommandFailed, Message: "the command `train` exited with code 137; on demo-node-0-1 the kernel killed", ExitCode: 137,
 		OOMKills: 2,
 	})
+	lostNode := verdict(mpi.Verdict{Reason: diagnose.WorkerLost, Message: "Worker 1 was lost", ExitCode: 205, Lost: "demo-node-0-1.demo"})
 	taken := func(reason string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
@@ -77,6 +78,7 @@ func TestFirstCause(t *testing.T) {
 		"SameSecond":    {"times have no fractions; nodes do not fail because of the launcher", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(died(t0, 1, "Error", ""))}, diagnose.WorkerFailed, []string{"demo-node-0-1"}},
 		"LauncherFirst": {"a node that ended later ended because of the launcher", []corev1.Pod{launcher(died(before, 7, "Error", exit7)), node(died(t0, 1, "Error", ""))}, mpi.ReasonCommandFailed, nil},
 		"CleanedUp":     {"JobSet deletes the nodes of a failed job: that is no cause", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(deleted, died(before, 143, "Error", ""))}, mpi.ReasonCommandFailed, nil},
+		"OOMDeleted":    {"on cgroup v2 the agent is killed with the rank, the launcher sees a lost worker, and kubelet may tell why when JobSet deletes the pod already", []corev1.Pod{launcher(died(t0, 205, "Error", lostNode)), node(deleted, died(before, 137, "OOMKilled", ""))}, diagnose.OOMKilled, []string{"Worker 1"}},
 		"LauncherGone":  {"a launcher that is being deleted may still carry the verdict", []corev1.Pod{launcher(deleted, died(t0, 7, "Error", exit7))}, mpi.ReasonCommandFailed, nil},
 		"Preempted":     {"", []corev1.Pod{launcher(died(t0, 7, "Error", exit7)), node(deleted, taken("PreemptionByScheduler"))}, diagnose.Preempted, []string{"said by the control plane"}},
 		"EvictedByAPI":  {"", []corev1.Pod{node(deleted, taken("EvictionByEvictionAPI"))}, diagnose.Evicted, nil},
@@ -256,37 +258,6 @@ func TestDeletedPodIsRemembered(t *testing.T) {
 	failed := statusOf(t, o, nil)
 	if c := apimeta.FindStatusCondition(failed.Conditions, trainer.TrainJobFailed); c == nil || c.Reason != string(diagnose.PodDeleted) || !strings.Contains(c.Message, "Worker 1") {
 		t.Errorf("the deleted pod is the cause, not the node that the launcher lost: %+v", c)
-	}
-}
-
-// With control groups of version 2 the kernel ends the agent of a node with the rank that had no memory left: the launcher sees a connection that
-// ends, and only the kubelet there says why, which takes a busy one some seconds.
-func TestALostContainerIsExplainedByItsKubelet(t *testing.T) {
-	blaming := func(silent float64) corev1.Pod {
-		return podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", verdict(mpi.Verdict{
-			Reason: diagnose.WorkerLost, Message: "Worker 1 was lost", ExitCode: 205, Lost: "demo-node-0-1.demo", LostSeconds: silent,
-		})))
-	}
-	for name, c := range map[string]struct {
-		reason string
-		after  time.Duration
-		silent float64
-		node   corev1.Pod
-		want   mpi.Reason
-	}{
-		"Unexplained": {"its kubelet has a word still", 8 * time.Second, 0, podOf(mpi.NodeJob, 1, ready), ""},
-		"Explained":   {"it was the memory", 8 * time.Second, 0, podOf(mpi.NodeJob, 1, died(t0, 137, "OOMKilled", "")), diagnose.OOMKilled},
-		"NoWord":      {"nobody waits for ever", 11 * time.Second, 0, podOf(mpi.NodeJob, 1, ready), diagnose.WorkerLost},
-		"Silent":      {"a machine that fell silent says nothing more", 3 * time.Second, 25, podOf(mpi.NodeJob, 1, ready), diagnose.WorkerLost},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := withPods(jobSetHas(started(trainJobOf()), jobset.JobSetFailed, t0), blaming(c.silent), c.node)
-			o.Now = t0.Add(c.after)
-			got := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, trainer.TrainJobFailed)
-			if told := got != nil; told != (c.want != "") || told && got.Reason != string(c.want) {
-				t.Errorf("%s: want %q, got %+v", c.reason, c.want, got)
-			}
-		})
 	}
 }
 

@@ -58,25 +58,14 @@ func (f *Facts) findEnd() *JobEnd {
 	case condition == nil:
 		return cmp.Or(f.earlyEnd(), f.stuckEnd())
 	}
-	cause := f.cause()
+	cause, early := f.cause(), f.FactAge(observe.FactFailed, f.JobSet.UID) < causeExpectedWithin
 	switch {
-	case f.FactAge(observe.FactFailed, f.JobSet.UID) < explainedWithin(cause):
+	case early && (cause == nil || cause.IsProvisional()):
 		return nil
 	case cause != nil:
 		return &JobEnd{Cause: *cause}
 	}
 	return &JobEnd{Cause: diagnose.Cause{Reason: diagnose.JobSetFailed, Message: "the JobSet failed and no pod shows why, as when one was deleted while it ran: " + condition.Message}}
-}
-
-// explainedWithin is how long after the end of a JobSet there may still come a better cause than one.
-func explainedWithin(cause *diagnose.Cause) time.Duration {
-	switch {
-	case cause != nil && cause.IsContainerEnd():
-		return containerEndExpectedWithin
-	case cause == nil, cause.IsProvisional():
-		return causeExpectedWithin
-	}
-	return 0
 }
 
 // timeoutEnd returns the end of a job whose time is over although its JobSet has not ended, or nil.

@@ -54,9 +54,6 @@ const (
 	// causeExpectedWithin is how long after the end of a JobSet its pods may still lack their last status, because both come by
 	// different watches.
 	causeExpectedWithin = 2 * time.Second
-	// containerEndExpectedWithin is how long a kubelet may take to say how a container ended; an idle one takes a second. With control groups of
-	// version 2 the kernel ends our agent with the rank that had no memory left, so nobody else says it.
-	containerEndExpectedWithin = 10 * time.Second
 	// CauseRecheck is how often we look for it.
 	CauseRecheck = 200 * time.Millisecond
 	// podsGoneWithin is how long after the end of its grace a pod may still be there because its kubelet is busy.

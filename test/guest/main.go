@@ -40,8 +40,8 @@ type options struct {
 	processors, memory int
 }
 
-const usage = `guest boots a machine with a kernel of Debian, systemd and control groups of version 2, without help of the hardware, and
-runs a script in it. It needs root, and a Debian machine with apt.
+const usage = `guest boots a machine with a kernel of Debian, systemd and cgroup v2, without help of the hardware, and runs a script in
+it. It needs root, and a Debian machine with apt.
 
 Usage:
   guest [flags] [TASK]

@@ -73,7 +73,7 @@ func fakeClockSpeed() error {
 func (m machine) userMode() []string {
 	args := []string{
 		fmt.Sprintf("mem=%dM", m.memory), "uml_dir=" + m.scratch,
-		// What is written goes to a file beside the disk.
+		// What is written goes to a file that ends with the machine.
 		"ubd0=" + filepath.Join(m.scratch, "written") + "," + m.disk.image(), "root=/dev/ubda", "rw",
 		"con=null", "con0=null,fd:2", "ssl=null", "ssl1=null,fd:1",
 		"quiet", "systemd.show_status=1", "lockstep.task=" + m.task,

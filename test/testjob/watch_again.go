@@ -13,7 +13,7 @@ import (
 const untilNextWatch = time.Second
 
 // watchAgain brings the objects of a list, each that is there and each as it changes, until the context ends. A watch that ends before, as a busy
-// API server or a new connection ends it, is begun again and brings what is there once more. The error is that of the first watch.
+// API server ends it, is begun again and brings what is there once more. The error is that of the first watch.
 func watchAgain(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) (<-chan runtime.Object, error) {
 	current, err := c.Watch(ctx, list, options...)
 	if err != nil {

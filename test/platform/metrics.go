@@ -14,12 +14,15 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // Meter reads the metrics of a controller, which wants to know who asks.
@@ -32,17 +35,19 @@ type Meter struct {
 
 // OurMeter reads those of mpi-controller.
 func (p *Platform) OurMeter() *Meter {
-	return p.meter(Namespace, "app.kubernetes.io/name=mpi-controller")
+	return p.meter(Namespace, mpi.ControllerName)
 }
 
 // StockMeter reads those of Kubeflow Trainer's manager.
 func (p *Platform) StockMeter() *Meter {
-	return p.meter("kubeflow-system", "app.kubernetes.io/name=trainer")
+	return p.meter("kubeflow-system", "trainer")
 }
 
-func (p *Platform) meter(namespace, selector string) *Meter {
+func (p *Platform) meter(namespace, name string) *Meter {
 	// Certificates are signed by themselves, and nothing secret is sent but a token that opens metrics.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
+	// Those of the Deployment: specs about networks make pods of the same name, to see where they come.
+	selector := "app.kubernetes.io/name=" + name + "," + appsv1.DefaultDeploymentUniqueLabelKey
 	return &Meter{platform: p, namespace: namespace, selector: selector, client: &http.Client{Timeout: 5 * time.Second, Transport: transport}}
 }
 

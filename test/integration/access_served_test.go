@@ -32,11 +32,8 @@ import (
 // which the answer is yes.
 var everyQuestion = os.Getenv("LOCKSTEP_ACCESS") == "all"
 
-// What is served is asked of the API server: a list of ours would lack what it learned since. It serves the kinds of Kueue, of the engines and of
-// OpenShift too.
-var _ = Describe("Of all that the API server serves", ofTheCompiler, Ordered, ContinueOnFailure, func() {
-	BeforeAll(installPinnedCRDs)
-
+// What is served is asked of the API server: a list of ours would lack what it learned since.
+func accessSpecs() {
 	for _, name := range []string{"local", "onprem", "openshift-ai"} {
 		It("people and accounts of each tenant may do what the access proof says, on "+name, func(ctx SpecContext) {
 			c := installAccess(ctx, name)
@@ -76,7 +73,7 @@ var _ = Describe("Of all that the API server serves", ofTheCompiler, Ordered, Co
 		GinkgoWriter.Printf("%s: %d requests, %d refused\n", name, tried, refused)
 		Expect(refused).To(And(BeNumerically(">", tried/2), BeNumerically("<", tried)))
 	}, Entry("on local", "local"), Entry("on onprem", "onprem"))
-})
+}
 
 // installed is a cluster of this repository whose roles and bindings the API server has.
 type installed struct {

@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -525,18 +524,6 @@ func standIn(group, version, kind string) *apiextensions.CustomResourceDefinitio
 
 // serverStarts is how long etcd and the API server may take to start: on a busy machine more than envtest's 20 s.
 const serverStarts = 3 * time.Minute
-
-// kindsServed is how long the API server may take until it serves new kinds: on a busy machine more than envtest's 10 s.
-const kindsServed = time.Minute
-
-func installKinds(kinds []*apiextensions.CustomResourceDefinition) {
-	GinkgoHelper()
-	installed, err := envtest.InstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: kinds, MaxTime: kindsServed})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() error {
-		return envtest.UninstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: installed})
-	})
-}
 
 func groupNamed(apiVersion string) *unstructured.Unstructured {
 	group := &unstructured.Unstructured{}

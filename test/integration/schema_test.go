@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -23,12 +22,11 @@ import (
 )
 
 // The compiler says what an API server would refuse. Here a real one says it.
-var _ = Describe("schemas and compiled objects", ofTheCompiler, Ordered, func() {
+func schemaSpecs() {
 	BeforeAll(func() {
 		if !schema.Available() {
 			Fail("this build has no schemas: run `make schemas`")
 		}
-		installPinnedCRDs()
 	})
 
 	It("are what the API server accepts: all objects that this repository compiles to", onEachVersion, acceptsCompiled)
@@ -49,7 +47,7 @@ var _ = Describe("schemas and compiled objects", ofTheCompiler, Ordered, func() 
 			compareVerdicts(ctx, corpus.RandomCases(objects, 1000, seed))
 		}
 	})
-})
+}
 
 // compareVerdicts fails if the compiler and the API server do not agree on an object.
 func compareVerdicts(ctx SpecContext, cases []corpus.Case) {
@@ -91,17 +89,6 @@ func known(ours []schema.Problem, theirs error) bool {
 		}
 	}
 	return false
-}
-
-// installPinnedCRDs installs the CRDs of all kinds that a bundle may hold, until the end of the container: other tests must not meet
-// them.
-func installPinnedCRDs() {
-	GinkgoHelper()
-	installed, err := envtest.InstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: pinnedCRDs(), MaxTime: kindsServed})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() error {
-		return envtest.UninstallCRDs(environment.Config, envtest.CRDInstallOptions{CRDs: foreign(installed)})
-	})
 }
 
 // refusal is what the API server says to an object when it is created and when it is applied; nothing is stored.

@@ -32,7 +32,7 @@ import (
 // which the answer is yes.
 var everyQuestion = os.Getenv("LOCKSTEP_ACCESS") == "all"
 
-// What is served is asked of the API server: a list of ours would lack what it learned since.
+// accessSpecs ask the API server what it serves: a list of ours would lack what it learned since.
 func accessSpecs() {
 	for _, name := range []string{"local", "onprem", "openshift-ai"} {
 		It("people and accounts of each tenant may do what the access proof says, on "+name, func(ctx SpecContext) {

@@ -21,7 +21,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 )
 
-// The compiler says what an API server would refuse. Here a real one says it.
+// schemaSpecs: the compiler says what an API server would refuse, and here a real one says it.
 func schemaSpecs() {
 	BeforeAll(func() {
 		if !schema.Available() {

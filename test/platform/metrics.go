@@ -46,7 +46,7 @@ func (p *Platform) StockMeter() *Meter {
 func (p *Platform) meter(namespace, name string) *Meter {
 	// Certificates are signed by themselves, and nothing secret is sent but a token that opens metrics.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
-	// Those of the Deployment: specs about networks make pods of the same name, to see where they come.
+	// Pods of its Deployment only: specs about networks make others that bear its label.
 	selector := "app.kubernetes.io/name=" + name + "," + appsv1.DefaultDeploymentUniqueLabelKey
 	return &Meter{platform: p, namespace: namespace, selector: selector, client: &http.Client{Timeout: 5 * time.Second, Transport: transport}}
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +79,26 @@ func TestProcessorsAreThoseOfAnEmulatedGuest(t *testing.T) {
 	}
 	if o, err := parseOptions([]string{"-emulate"}); err != nil || o.processors != 2 {
 		t.Errorf("got %d, %v", o.processors, err)
+	}
+}
+
+func TestAGuestStaysOnOneProcessor(t *testing.T) {
+	done := make(chan error)
+	go func() {
+		// The thread ends with this function, and is the only one that is kept to a processor.
+		runtime.LockOSThread()
+		if err := stayOnOneProcessor(); err != nil {
+			done <- err
+			return
+		}
+		out, err := exec.Command("nproc").Output()
+		if string(out) != "1\n" {
+			err = errors.Join(err, fmt.Errorf("a program that was started has %q processors, want one", out))
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
 	}
 }
 

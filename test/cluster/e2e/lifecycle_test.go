@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -53,6 +54,7 @@ func TestLifecycle(t *testing.T) {
 	if log := c.must(t, "logs", "kubelet", "--node", "1"); !strings.Contains(log, "node1") {
 		t.Error("logs kubelet --node 1 does not show the kubelet of node1")
 	}
+	podsHaveProcessorsOfTheirNode(t)
 
 	c.stopsAndStarts(t, "kube-router")
 
@@ -62,6 +64,20 @@ func TestLifecycle(t *testing.T) {
 		t.Errorf("status of a stopped cluster: exit code %d, want 1", code)
 	}
 	c.must(t, "down") // on nothing
+}
+
+// podsHaveProcessorsOfTheirNode holds where a machine has as many processors as nodes, and control groups of them.
+func podsHaveProcessorsOfTheirNode(t *testing.T) {
+	t.Helper()
+	groups := glob("/sys/fs/cgroup/cpuset/lockstep/node*/kubepods/cpuset.cpus", "/sys/fs/cgroup/lockstep/node*/kubepods/cpuset.cpus.effective")
+	if len(groups) == 0 || runtime.NumCPU() < 2 {
+		t.Logf("pods of all nodes share the processors: %d groups of processors, %d processors", len(groups), runtime.NumCPU())
+		return
+	}
+	lists := lines(t, "cat", groups...)
+	if len(lists) != 2 || lists[0] == lists[1] {
+		t.Errorf("the pods of two nodes have the processors %q, want others for each node", lists)
+	}
 }
 
 // stopsAndStarts: a component that was stopped stays so for longer than its supervisor waits, on its node only.

@@ -40,7 +40,7 @@ func boot(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	script, shares := filepath.Join(folder, "task"), h.shares(t)
+	script, shares := filepath.Join(folder, "task"), h.shares(t, o.compiled)
 	if err := errors.Join(os.Mkdir(script, 0o755), writeTask(script, o, h, shares)); err != nil {
 		return err
 	}

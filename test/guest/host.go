@@ -91,10 +91,13 @@ func (h host) path(below string) string { return filepath.Join(h.root, below) }
 func (h host) images() string { return h.path("build/bin/images") }
 
 // shares are the folders that a task sees. Where one lies in another, the outer one comes first.
-func (h host) shares(t task) []share {
+func (h host) shares(t task, compiled bool) []share {
 	shares := []share{{"checkout", h.root}, {"go", h.golang["GOROOT"]}}
+	if t.caches || compiled {
+		shares = append(shares, share{"modules", h.golang["GOMODCACHE"]}, share{"builds", h.golang["GOCACHE"]})
+	}
 	if t.caches {
-		shares = append(shares, share{"modules", h.golang["GOMODCACHE"]}, share{"builds", h.golang["GOCACHE"]}, share{"programs", h.cache})
+		shares = append(shares, share{"programs", h.cache})
 	}
 	return shares
 }

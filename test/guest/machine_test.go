@@ -124,6 +124,19 @@ func TestALimitOfTheMachineIsRestored(t *testing.T) {
 	}
 }
 
+func TestAFreshMachineHasNoProgramsFromHere(t *testing.T) {
+	h := host{root: "/checkout", cache: "/programs", golang: map[string]string{"GOROOT": "/go", "GOMODCACHE": "/modules", "GOCACHE": "/builds"}}
+	for compiled, want := range map[bool][]string{false: {"/checkout", "/go"}, true: {"/checkout", "/go", "/modules", "/builds"}} {
+		var got []string
+		for _, s := range h.shares(tasks["fresh"], compiled) {
+			got = append(got, s.path)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("compiled %t: a fresh machine has %v from here, want %v", compiled, got, want)
+		}
+	}
+}
+
 func TestOnlyWhoAsksHasANetwork(t *testing.T) {
 	for _, network := range []bool{true, false} {
 		args := strings.Join(machine{network: network}.emulated(), " ")

@@ -34,6 +34,8 @@ type options struct {
 	slow int
 	// limit is how long the guest may run.
 	limit time.Duration
+	// compiled brings what Go has downloaded and compiled here into a machine that would have to do both itself.
+	compiled bool
 	// emulate boots the kernel of real machines, on an emulated processor.
 	emulate bool
 	// memory is in MiB. A kernel in user mode has one processor.
@@ -48,7 +50,8 @@ Usage:
 
 Tasks:
   proof   the demo, the tests of the cluster and those of jobs that depend on the machine, with the programs built here (default)
-  fresh   the way of a newcomer: a machine with Go, git, make and apt clones the checkout and runs make demo; this takes hours
+  fresh   the way of a newcomer: a machine with Go, git, make and apt clones the checkout and runs make demo; this takes hours,
+          and with -compiled a part of one
   look    say what machine it is
 
 Flags:
@@ -79,6 +82,7 @@ func parseOptions(args []string) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.suite, "suite", "bookworm", "`release` of Debian")
+	flags.BoolVar(&o.compiled, "compiled", false, "what Go has downloaded and compiled here is there on a fresh machine too")
 	flags.BoolVar(&o.emulate, "emulate", false, "run the kernel of real machines on an emulated processor (QEMU), instead of Debian's kernel that is a program (user-mode-linux): many times slower, with more processors and all control groups")
 	flags.IntVar(&o.slow, "slow", 30, "waits are so many `times` longer than on a real machine (LOCKSTEP_SLOW)")
 	flags.DurationVar(&o.limit, "limit", 2*time.Hour, "`time` after which the guest is ended")

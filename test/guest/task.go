@@ -17,7 +17,7 @@ type task struct {
 	packages []string
 	// network connects the guest with whatever this machine reaches.
 	network bool
-	// caches brings in what was built and downloaded here.
+	// caches brings in what was built and downloaded here: what Go keeps, and finished programs and images.
 	caches bool
 }
 

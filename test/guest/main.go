@@ -51,7 +51,7 @@ Usage:
 Tasks:
   proof   the demo, the tests of the cluster and those of jobs that depend on the machine, with the programs built here (default)
   fresh   the way of a newcomer: a machine with Go, git, make and apt clones the checkout and runs make demo; this takes hours,
-          and with -compiled a part of one
+          less where -compiled brings in what Go has compiled here
   look    say what machine it is
 
 Flags:

@@ -72,8 +72,8 @@ func fakeClockSpeed() error {
 	return unix.Sethostname([]byte("clock: 1000.000"))
 }
 
-// stayOnOneProcessor keeps a guest, which has one processor, on one of this machine. At each system call its kernel and a process wait for each other:
-// on a processor of its own each of them is woken from idleness, and the guest takes twice as long.
+// stayOnOneProcessor keeps a guest, which has one processor, on one of this machine. At each system call its kernel and a process take
+// turns. On two processors each turn wakes an idle one, and the guest takes two to three times as long.
 func stayOnOneProcessor() error {
 	var allowed, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &allowed); err != nil {

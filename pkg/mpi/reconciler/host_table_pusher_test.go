@@ -9,7 +9,6 @@ import (
 	"log"
 	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,6 +101,10 @@ func newPusher(t *testing.T, secret *corev1.Secret, address string, failures int
 		}
 	})
 	return r
+}
+
+func hasPassed(gate *observe.GateState) bool {
+	return gate != nil && gate.Result != nil && gate.Result.Passed
 }
 
 func tableOf(launcher types.UID) *decide.HostTablePush {
@@ -204,7 +207,7 @@ func TestRendezvousReadsTheKeyAgain(t *testing.T) {
 	r.live = secrets{secret: secret, errors: failures}
 	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	if got := r.gateOf(name); got.Result == nil || !got.Result.Passed {
+	if got := r.gateOf(name); !hasPassed(got) {
 		t.Errorf("the key was there, got %+v", got)
 	}
 }
@@ -262,7 +265,7 @@ func TestRendezvousUsesNoKeyOfAnotherTrainJob(t *testing.T) {
 	r.live = &replaced{reads: []secrets{{secret: known}, {errors: gone}, {secret: own}}}
 	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	if got := r.gateOf(name); got.Result == nil || !got.Result.Passed {
+	if got := r.gateOf(name); !hasPassed(got) {
 		t.Errorf("the key of the job was there in the end, got %+v", got)
 	}
 }
@@ -314,7 +317,7 @@ func TestRendezvousPassesOnDoubtsAndThenTheEnd(t *testing.T) {
 	}
 	answers <- mpi.GateResult{Passed: true}
 	<-r.changed
-	if got := r.gateOf(name); !got.Result.Passed {
+	if got := r.gateOf(name); !hasPassed(got) {
 		t.Errorf("the gate passed after all, got %+v", got)
 	}
 }
@@ -329,7 +332,7 @@ func TestRendezvousAsksALauncherThatStillWaitsAgain(t *testing.T) {
 	r := newPusher(t, secret, address, 0)
 	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
-	if got := r.gateOf(name); !got.Result.Passed {
+	if got := r.gateOf(name); !hasPassed(got) {
 		t.Errorf("the first word about the gate must be that it passed, got %+v", got)
 	}
 }
@@ -349,7 +352,6 @@ func TestRendezvousTakesNoLargeAnswer(t *testing.T) {
 
 func TestRendezvousTellsAWaitingLauncherThatItsNodesAreUp(t *testing.T) {
 	secret := secretOf(t, 7)
-	var asked atomic.Int32
 	ups := make(chan bool, 10)
 	address := launcher(t, secret, func(ctx context.Context, request []byte) (any, error) {
 		var table mpi.HostTable
@@ -357,7 +359,7 @@ func TestRendezvousTellsAWaitingLauncherThatItsNodesAreUp(t *testing.T) {
 			return nil, err
 		}
 		ups <- table.Up
-		if asked.Add(1) == 1 {
+		if !table.Up {
 			<-ctx.Done() // the gate waits
 			return nil, ctx.Err()
 		}
@@ -376,7 +378,7 @@ func TestRendezvousTellsAWaitingLauncherThatItsNodesAreUp(t *testing.T) {
 	for _, with := range []*decide.HostTablePush{tableOf("pod-1"), upTableOf("pod-1")} {
 		r.ensureSession(t.Context(), name, with)
 	}
-	if got := r.gateOf(name); len(ups) != 0 || got == nil || !got.Result.Passed {
+	if got := r.gateOf(name); len(ups) != 0 || !hasPassed(got) {
 		t.Errorf("a launcher that has passed is left alone: %d pushes, %+v", len(ups), got)
 	}
 }
@@ -392,7 +394,7 @@ func TestRendezvousTellsNobodyThatHasPassedThatItsNodesAreUp(t *testing.T) {
 	r.ensureSession(t.Context(), name, tableOf("pod-1"))
 	<-r.changed
 	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
-	if got := r.gateOf(name); got == nil || !got.Result.Passed || len(pushes) != 1 {
+	if got := r.gateOf(name); !hasPassed(got) || len(pushes) != 1 {
 		t.Errorf("%+v after %d pushes", got, len(pushes))
 	}
 }

@@ -205,6 +205,9 @@ func (r chartReader) reportAtTemplateLine(message string) bool {
 	}
 	number, _ := strconv.Atoi(part(3)) // digits
 	what := inOneLine(strings.TrimLeft(message[last[1]:], "): "))
+	if what == "" && len(places) > 1 { // "…:2: unclosed action started at …:1"
+		what = inOneLine(strings.Trim(strings.TrimSuffix(message[places[len(places)-2][1]:last[0]], "started at "), "): "))
+	}
 	at := templateToken(file, number, what)
 	if strings.Contains(message, "execution error at (") { // `required` and `fail`: the chart refuses its values
 		r.reportRequiredValue(what, at)
@@ -227,6 +230,8 @@ func failureHelp(what string) string {
 		return "what is before the last dot has no value: set it in `values`, give the chart a default in values.yaml, or ask for it with `with` or `default`"
 	case strings.HasPrefix(what, "function ") && strings.HasSuffix(what, "not defined"):
 		return "correct the name of the function, or quote it if it is text"
+	case what == "unclosed action":
+		return "end it with `}}`"
 	case strings.Contains(what, "no template "):
 		return "correct the name, or `define` the template in a file such as templates/_helpers.tpl"
 	}

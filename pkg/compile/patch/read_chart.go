@@ -51,7 +51,12 @@ func (r chartReader) renderInput(files []chart.File, version string) chart.Chart
 
 // readFiles returns the files of the chart, or nothing after a mistake.
 func (r chartReader) readFiles() []chart.File {
-	_, missing := fs.Stat(r.root, r.component.Chart.V)
+	found, missing := fs.Stat(r.root, r.component.Chart.V)
+	if missing == nil && !found.IsDir() {
+		r.list.Errorf(diag.ChartNotFound, r.component.Chart.At, "`%s` is a file, and a chart is a folder", r.component.Chart.V).
+			Helpf("unpack the chart beside it, and name the folder with its Chart.yaml")
+		return nil
+	}
 	files, err := r.walkFiles()
 	if errors.Is(missing, fs.ErrNotExist) || err == nil && len(files) == 0 {
 		r.reportNotFound()

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,5 +80,15 @@ func TestSeverities(t *testing.T) {
 	r.Totals.BySeverity[rule.Critical], r.Totals.BySeverity[rule.Warning], r.Totals.BySeverity[rule.Notice], r.Totals.BySeverity[rule.Info] = 1, 3, 1, 1200
 	if got := severityCounts(r); got != "1 critical, 3 warnings, 1 notice, 1,200 for information" {
 		t.Error(got)
+	}
+}
+
+// TestSubjectOfAStateThatDoesNotCompile: a report that compared nothing promises nothing, in every format with a heading.
+func TestSubjectOfAStateThatDoesNotCompile(t *testing.T) {
+	r := &semdiff.Report{Findings: group.Findings{Uncompiled: true}}
+	for _, format := range []string{"markdown", "html"} {
+		if text := render(t, format, r); !strings.Contains(text, "not compared") || strings.Contains(text, "no changes") {
+			t.Errorf("%s:\n%s", format, text)
+		}
 	}
 }

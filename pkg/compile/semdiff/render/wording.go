@@ -73,7 +73,8 @@ func severityCounts(r *semdiff.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// headline counts what a reviewer looks at first: what check refuses, entries, waivers that accept more, files that decide about reviews.
+// headline counts what a reviewer looks at first: what check refuses, entries, waivers that accept more, files that decide about reviews. Where
+// the state before does not compile it promises nothing.
 func headline(r *semdiff.Report) string {
 	var parts []string
 	if n := r.Findings.Errors; n > 0 {
@@ -88,7 +89,11 @@ func headline(r *semdiff.Report) string {
 	if n := len(r.Findings.Deciding); n > 0 {
 		parts = append(parts, plural(n, "file")+" about reviews")
 	}
-	return orText(strings.Join(parts, ", "), "no changes")
+	nothing := "no changes"
+	if r.Findings.Uncompiled {
+		nothing = "not compared"
+	}
+	return orText(strings.Join(parts, ", "), nothing)
 }
 
 // countAccepting is how many waivers accept more than before.

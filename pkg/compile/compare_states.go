@@ -55,10 +55,12 @@ func CompareStates(before, after fs.FS, options Options, take func(ComparedUnit)
 	second = source.Find(after)
 	other.Wait()
 	was, is := newState(before, first, options), newState(after, second, options)
-	other.Go(func() { was.plan(options) })
+	earlier := options
+	earlier.mayLackCluster = true // all of it is new then
+	other.Go(func() { was.plan(earlier) })
 	is.plan(options)
 	other.Wait()
-	was = was.onDayOfMerge(before, options)
+	was = was.onDayOfMerge(before, earlier)
 	defer was.patches.endAll()
 	defer is.patches.endAll()
 	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list, BeforeWaivers: was.waivers.All(), AfterWaivers: is.waivers.All()}

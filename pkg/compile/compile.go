@@ -55,6 +55,8 @@ type Options struct {
 	decodeCache  *decode.Cache
 	overlayCache *overlay.Cache
 	planCache    *plan.Cache
+	// mayLackCluster takes a repository without the cluster, or without any, for one that compiles to nothing.
+	mayLackCluster bool
 }
 
 // Cluster is what was compiled for one cluster.
@@ -180,6 +182,9 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 func plansOf(root fs.FS, documents []*decode.Document, options Options, list *diag.List) ([]*plan.Cluster, overlays) {
 	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
 	bundle := resolve.IndexDocuments(documents, list)
+	if !options.mayLackCluster {
+		plan.RequireCluster(bundle, options.Cluster, list)
+	}
 	// Each cluster may have patches of its own, for specs and for objects.
 	patches := readOverlays(root, bundle, options, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.

@@ -282,6 +282,15 @@ func TestOneCluster(t *testing.T) {
 	}
 }
 
+// TestOneClusterWithAMistake: where the spec of a cluster cannot be read, that is said, and not that there is no such cluster.
+func TestOneClusterWithAMistake(t *testing.T) {
+	files := baseFiles(t)
+	replaced("overlays/local/cluster.yaml", "name: local", "nme: local")(files)
+	if got := text(t, diagnose(files, "local")); strings.Contains(got, string(diag.UnknownCluster)) || !strings.Contains(got, "`nme`") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
 // TestOneClusterSaysNothingOfOthers: whether a variant is anywhere takes all clusters, so that with one of them nothing is said.
 func TestOneClusterSaysNothingOfOthers(t *testing.T) {
 	files := baseFiles(t)

@@ -41,6 +41,18 @@ func (k *Cache) ownSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	return made.(*TenantSpec)
 }
 
+// RequireCluster reports that there is no cluster, or none with a name. Where specs have mistakes, one of them may be why: it says nothing then.
+func RequireCluster(b *resolve.Bundle, only string, list *diag.List) {
+	switch {
+	case list.Errors() > 0:
+	case len(b.Clusters.Names()) == 0:
+		list.Errorf(diag.NoCluster, source.Span{}, "there is no Cluster spec").
+			Helpf("write overlays/<name>/cluster.yaml, or name the repository's root with --root")
+	case only != "" && b.Clusters.Get(only) == nil:
+		list.Errorf(diag.UnknownCluster, source.Span{}, "there is no Cluster `%s`", only).Suggest(only, b.Clusters.Names())
+	}
+}
+
 // Clusters returns the plan of every sound cluster, or of the one with a name, sorted by name.
 func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
 	return (&Cache{}).Clusters(b, only, nil, list)
@@ -49,15 +61,6 @@ func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
 // Clusters does that for one of several states. Nil knows nothing. The plan of a cluster that later says true for, if there is such a
 // function, has its name only: somebody makes it with other specs.
 func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster string) bool, list *diag.List) []*Cluster {
-	switch {
-	case len(b.Clusters.Names()) == 0 && list.Errors() == 0:
-		list.Errorf(diag.NoCluster, source.Span{}, "there is no Cluster spec").
-			Helpf("write overlays/<name>/cluster.yaml, or name the repository's root with --root")
-		return nil
-	case only != "" && b.Clusters.Get(only) == nil:
-		list.Errorf(diag.UnknownCluster, source.Span{}, "there is no Cluster `%s`", only).Suggest(only, b.Clusters.Names())
-		return nil
-	}
 	if k == nil {
 		k = &Cache{}
 	}

@@ -223,6 +223,36 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestFirstSpecs: the pull request that brings the first specs, or the first cluster of a name, is compared with nothing. One that is asked
+// about a cluster that neither side has is not.
+func TestFirstSpecs(t *testing.T) {
+	if !schema.Available() {
+		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
+	}
+	catalog := fstest.MapFS{"catalog/all.yaml": repository["catalog/all.yaml"]}
+	for name, c := range map[string]struct {
+		before  fstest.MapFS
+		cluster string
+		want    bool
+	}{
+		"An empty repository":            {fstest.MapFS{"README.md": file("hello")}, "", true},
+		"A catalogue without a cluster":  {catalog, "", true},
+		"The first cluster of this name": {catalog, "lab", true},
+		"A name that nobody has":         {repository, "labb", false},
+	} {
+		for _, whole := range []bool{false, true} {
+			r, err := review.Compare(c.before, repository, review.Options{Compile: compile.Options{Today: "2026-11-21", Cluster: c.cluster}, Whole: whole})
+			if err != nil || r.Compared() != c.want {
+				t.Fatalf("%s: compared %t, %v: %s", name, r.Compared(), err, r.Verdict)
+			}
+			isNew := slices.ContainsFunc(r.Entries, func(e group.Entry) bool { return strings.Contains(e.Title, "a cluster is new") })
+			if isNew != c.want {
+				t.Errorf("%s: that the cluster is new is told: %t; %s", name, isNew, r.Verdict)
+			}
+		}
+	}
+}
+
 // TestSecret: a state with a secret in a spec is not compared, because a report shows what differs.
 func TestSecret(t *testing.T) {
 	runtime := strings.Replace(string(repository["catalog/all.yaml"].Data), "  profile: cpu\n", "  profile: cpu\n  env: [{name: AWS_SECRET_ACCESS_KEY, value: not-really-one}]\n", 1)

@@ -168,7 +168,8 @@ func TestCertifyInterrupted(t *testing.T) {
 		k, out, errOut := s.kube(t, "")
 		ctx, cancel := context.WithCancel(t.Context())
 		if want.code == exitInterrupted {
-			time.AfterFunc(500*time.Millisecond, cancel)
+			made := s.made
+			s.made = func(name string) { made(name); time.AfterFunc(500*time.Millisecond, cancel) }
 		}
 		code := run(ctx, append([]string{"--server", s.URL, "--namespace", "team", "certify", "mpich-cpu"}, strings.Fields(args)...), k)
 		cancel()

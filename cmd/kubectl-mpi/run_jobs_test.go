@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -307,7 +306,14 @@ func TestFollowsWhatHasNoPods(t *testing.T) {
 	s.addJob(t)
 	k, out, errOut := s.kube(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(300*time.Millisecond, cancel)
+	path, reads := "/api/v1"+team+"pods", atomic.Int32{}
+	none := s.objects[path]
+	s.objects[path] = func() any {
+		if reads.Add(1) == 2 { // what came of the first was said
+			cancel()
+		}
+		return none
+	}
 	code := run(ctx, []string{"--server", s.URL, "--namespace", "team", "logs", "train", "-f"}, k)
 	for _, want := range []string{"`train` has no pods yet, and is followed as soon as it has; `kubectl mpi why train --namespace team`", "The job goes on. `kubectl mpi logs train -f --namespace team`"} {
 		if code != exitInterrupted || !strings.Contains(errOut.String(), want) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -108,11 +109,12 @@ func TestAVerdictIsThereWhenTheGraceIsOver(t *testing.T) {
 	}
 	awaitFile(t, j.dir+"/started")
 	launcher.signal(syscall.SIGTERM)
-	for !exists(j.verdictAt) {
-		time.Sleep(2 * time.Millisecond)
+	var verdict mpi.Verdict
+	for err := errors.New("not there"); err != nil; time.Sleep(2 * time.Millisecond) { // it is written in place
+		text, _ := os.ReadFile(j.verdictAt)
+		verdict, err = mpi.DecodeVerdict(string(text))
 	}
-	time.Sleep(20 * time.Millisecond) // it is written in place
-	if verdict := j.verdict(); verdict.Reason != mpi.ReasonCommandKilled || verdict.Stopped != "SIGTERM" {
+	if verdict.Reason != mpi.ReasonCommandKilled || verdict.Stopped != "SIGTERM" {
 		t.Errorf("%+v", verdict)
 	}
 	launcher.signal(syscall.SIGKILL)

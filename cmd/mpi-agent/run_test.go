@@ -208,7 +208,9 @@ func TestRunNamesTheNodesThatDoNotAnswer(t *testing.T) {
 	other := newJob(t, 1)
 	other.port, other.hosts[1] = j.port, j.hosts[2]
 	other.node(0) // another job's agent has the address
-	launcher := j.launch([]string{"--gate-timeout", "1s"}, "true")
+	awaitListener(t, j, 1)
+	awaitListener(t, j, 2)
+	launcher := j.launch([]string{"--gate-timeout", "3s"}, "true")
 	result, err := j.push()
 	want := []mpi.NodeFailure{
 		{Name: "demo-node-0-1.demo", Address: j.hosts[2].Address, Error: "authentication failed"},

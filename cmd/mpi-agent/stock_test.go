@@ -114,7 +114,7 @@ func TestGateNamesTheDNSServerThatDoesNotKnowAPod(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1)
 	j.withDNS()
-	got := j.launch([]string{"--dns-after", "1ms", "--gate-timeout", "300ms"}, "true").wait()
+	got := j.launch([]string{"--dns-after", "1ms", "--gate-timeout", "3s"}, "true").wait()
 	verdict := j.verdict()
 	for _, words := range []string{"demo-node-0-0", "its name is not in DNS", "does not know `demo-node-0-0.demo.team.svc.corp.test.`", "Service of the job"} {
 		if got.code != 125 || !strings.Contains(verdict.Message, words) {

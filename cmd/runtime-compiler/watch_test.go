@@ -19,8 +19,8 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
-// waitLimit bounds waiting for what never comes. What comes, comes within milliseconds.
-const waitLimit = time.Minute
+// waitLimit bounds all waiting of a watch for what never comes.
+const waitLimit = 5 * time.Minute
 
 // watching is a running `watch`.
 type watching struct {

@@ -124,7 +124,7 @@ func (p *fakePod) kill() {
 	p.ended = true
 	p.server.changed.Broadcast()
 	p.server.mu.Unlock()
-	time.AfterFunc(3*time.Second, func() {
+	time.AfterFunc(10*time.Second, func() {
 		p.server.mu.Lock()
 		defer p.server.mu.Unlock()
 		p.gone = true

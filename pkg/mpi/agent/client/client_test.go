@@ -57,7 +57,7 @@ func TestConnectNamesTheCause(t *testing.T) {
 		want    client.Cause
 	}{
 		"refused":     {dialer, refusing.Addr().String(), time.Minute, client.Refused},
-		"mute":        {dialer, answering(t, func(net.Conn) {}), 50 * time.Millisecond, client.NoHandshake},
+		"mute":        {dialer, answering(t, func(net.Conn) {}), 2 * time.Second, client.NoHandshake},
 		"disconnects": {dialer, answering(t, func(c net.Conn) { c.Close() }), time.Minute, client.Lost},
 		"web server":  {dialer, answering(t, func(c net.Conn) { _, _ = io.WriteString(c, strings.Repeat("HTTP/1.1 400 Bad Request ", 20)) }), time.Minute, client.NotAnAgent},
 		"no route":    {failing(syscall.EHOSTUNREACH), "10.0.0.1:2222", time.Minute, client.Unreachable},
@@ -105,7 +105,7 @@ func TestPushNeedsALauncher(t *testing.T) {
 
 // A launcher is a user's: it may accept a connection, or a question, and say nothing.
 func TestPushDoesNotWaitForAMuteLauncher(t *testing.T) {
-	client.LauncherAnswersWithin(t, 200*time.Millisecond)
+	client.LauncherAnswersWithin(t, 2*time.Second)
 	key := agenttest.NewKey(t)
 	accepts := answering(t, func(net.Conn) {})
 	listens := serving(t, &server.Server{Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0), Handlers: server.Handlers{

@@ -155,7 +155,7 @@ func TestGateSaysWhatDNSSaid(t *testing.T) {
 			t.Parallel()
 			g := newGateTest(t, 2)
 			c.set(g, g.withDNS())
-			g.gate.Deadline = 300 * time.Millisecond
+			g.gate.Deadline = 3 * time.Second
 			result, _ := g.pass()
 			if result.Passed || len(result.Failures) != 1 || !strings.HasPrefix(result.Failures[0].Error, c.want) {
 				t.Fatalf("%+v", result)

@@ -146,7 +146,7 @@ func TestGateBelievesANodeOnlyUnderItsName(t *testing.T) {
 	if diff := cmp.Diff(g.table, table); !result.Passed || diff != "" {
 		t.Errorf("%+v, %s", result, diff)
 	}
-	g.gate.Deadline = 300 * time.Millisecond
+	g.gate.Deadline = 3 * time.Second
 	result, _ = g.pass(swapped)
 	if result.Passed || len(result.Failures) != 2 || result.Failures[0].Error != "another pod of the job answers there: demo-node-0-1" {
 		t.Errorf("%+v", result)
@@ -282,7 +282,7 @@ func TestGateWaitsUntilNodesReachEachOther(t *testing.T) {
 
 func TestGateNamesNodesThatCannotReachEachOther(t *testing.T) {
 	g := newGateTest(t, 2)
-	g.gate.Deadline = 300 * time.Millisecond
+	g.gate.Deadline = 3 * time.Second
 	g.serve(0, g.gate.Key)
 	g.serveThrough(1, g.gate.Key, func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
@@ -317,7 +317,7 @@ func TestGateGivesUpOnARefusedPortOnceItsNodesAreUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGateTest(t, 2)
-			g.gate.UnreachableTimeout, g.gate.Deadline = 200*time.Millisecond, time.Second
+			g.gate.UnreachableTimeout, g.gate.Deadline = 2*time.Second, 5*time.Second
 			if c.gaveUp {
 				g.gate.Deadline = time.Minute
 			}

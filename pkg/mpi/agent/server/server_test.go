@@ -237,7 +237,7 @@ func TestSilentPeerIsGivenUp(t *testing.T) {
 		close(gone)
 		return server.Exit{}
 	}})
-	s.Limits.Keepalive = liveness.Keepalive{Interval: 10 * time.Millisecond, Misses: 5}
+	s.Limits.Keepalive = liveness.Keepalive{Interval: 20 * time.Millisecond, Misses: 100}
 	address, _ := start(t, s)
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -262,7 +262,7 @@ func TestSilentPeerIsGivenUp(t *testing.T) {
 func TestHalfOpenConnectionsAreClosedAndDoNotKeepOthersOut(t *testing.T) {
 	key := agenttest.NewKey(t)
 	s := newServer(key, server.Handlers{Exec: echo})
-	s.Limits.Unauthenticated, s.Limits.PerPeer, s.Limits.Handshake = 2, 1, 200*time.Millisecond
+	s.Limits.Unauthenticated, s.Limits.PerPeer, s.Limits.Handshake = 2, 1, 2*time.Second
 	address, _ := start(t, s)
 	var mute []net.Conn
 	for range 4 {
@@ -392,8 +392,10 @@ func TestSubsystemRefusesLongRequests(t *testing.T) {
 
 // While a server lingers, who is there goes on, and nobody new is let in.
 func TestALingeringServerLetsNobodyIn(t *testing.T) {
-	key, started, lingering, enough := agenttest.NewKey(t), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	key, started, ended := agenttest.NewKey(t), make(chan struct{}), make(chan struct{})
+	lingering, enough := make(chan struct{}), make(chan struct{})
 	s := newServer(key, server.Handlers{Exec: func(ctx context.Context, _ server.Command) server.Exit {
+		defer close(ended)
 		close(started)
 		select {
 		case <-ctx.Done():
@@ -402,7 +404,7 @@ func TestALingeringServerLetsNobodyIn(t *testing.T) {
 			return server.Exit{Code: 3}
 		}
 	}})
-	s.Linger = func() { close(lingering); <-enough; time.Sleep(50 * time.Millisecond) }
+	s.Linger = func() { close(lingering); <-enough; <-ended }
 	address, drain := start(t, s)
 	session, err := dial(t, key, address).NewSession()
 	if err != nil {

@@ -152,9 +152,7 @@ func (j unitJob) compile(prepare func(Unit) error) compiledUnit {
 	j.server.Prove(objects, list)
 	access.PowerWithoutRoles(objects, list)
 	receivers.Prove(objects, list)
-	if !j.cluster.Bundled.V {
-		portable.Prove(objects, list)
-	}
+	portable.Prove(objects, !j.cluster.Bundled.V, list)
 	files, entries := emit.Files(j.cluster.Name.V, objects)
 	identities := make([]objectIdentity, len(objects))
 	for i := range objects {

@@ -258,7 +258,8 @@ const (
 	// TrainerReadsOtherwise is a runtime that Kubeflow Trainer reads otherwise than its spec says. It is a warning.
 	TrainerReadsOtherwise Code = "LS4076"
 
-	// NotPortable is a compiled runtime that stock Kubeflow Trainer would run otherwise, or not at all. Package portable has the rules.
+	// NotPortable is a runtime whose jobs its executor, our controller or stock Kubeflow Trainer, would run otherwise, or not at all. Package
+	// portable has the rules.
 	NotPortable Code = "LS4078"
 
 	// PinnedMemoryUnguarded is jobs that pin memory on a Kubernetes version without the policies that keep everything else out.

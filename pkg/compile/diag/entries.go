@@ -471,8 +471,8 @@ var entries = []Entry{
 		Do:  "Write a number of slots other than 1, or `auto`; let the default job have two nodes, or the launcher run no ranks.",
 	},
 	{
-		Code: NotPortable, Severity: Error, Title: "a compiled runtime breaks a rule of Kubeflow Trainer",
-		Why:       "The cluster's executor is `KubeflowTrainer`. Stock Trainer would start several launchers, lose the command of a TrainJob, or leave pods without the key of their job.",
+		Code: NotPortable, Severity: Error, Title: "no job can be made of a runtime as it is meant",
+		Why:       "Our controller refuses each job of a runtime without its two parts, their containers or `mlPolicy.mpi`, or whose default job has more nodes than it allows. Where the cluster's executor is `KubeflowTrainer`, stock Trainer would also start several launchers, lose the command of a TrainJob, or leave pods without the key of their job.",
 		Do:        "Change the patch that did it. Without a patch it is a mistake in the compiler: please report it with the spec.",
 		NoExample: "The compiler keeps these rules by itself: only a patch of the output can break one.",
 	},
@@ -1066,7 +1066,7 @@ var entries = []Entry{
 	{
 		Code: Refused, Severity: Error, Title: "the API server would refuse an object",
 		Why: "Every object is checked against the schemas of the cluster's version of Kubernetes and of the CRDs that a bundle may hold: fields, types, amounts, names, " +
-			"labels, rules in CEL, and what API servers check in code. A refused object would stop the whole bundle at the cluster, after the review. " +
+			"labels, rules in CEL, and what API servers check in code. The pods of a runtime are checked like those of a Deployment, though the API server sees them with a job only. A refused object would stop the whole bundle at the cluster, after the review. " +
 			"Objects of charts and patches whose kind has no schema are accepted: the chart may bring their CRD, which the API server then goes by.",
 		Do: "Correct the value at the place shown: in the patch, the chart, the values that are given to it, or the spec.",
 	},

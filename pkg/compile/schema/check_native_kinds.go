@@ -11,7 +11,7 @@ import (
 )
 
 // nativeRules returns what the API server checks in Go code for a kind: the part of k8s.io/kubernetes/pkg/apis/*/validation that a
-// bundle can break. The code there cannot be imported.
+// bundle can break. The code there cannot be imported. Of a runtime it checks nothing; its pods are checked when a job makes them.
 func nativeRules(k objectKind) func(*check) {
 	switch k {
 	case objectKind{"v1", "Namespace"}:
@@ -52,6 +52,8 @@ func nativeRules(k objectKind) func(*check) {
 		return (*check).disruptionBudget
 	case objectKind{"autoscaling/v2", "HorizontalPodAutoscaler"}:
 		return (*check).autoscaler
+	case objectKind{"trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"}, objectKind{"trainer.kubeflow.org/v1alpha1", "TrainingRuntime"}:
+		return (*check).runtimePods
 	case objectKind{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}:
 		return (*check).customResourceDefinition
 	}

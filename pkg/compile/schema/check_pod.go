@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // podSpec checks pods, wherever they are in a native kind.
@@ -43,6 +44,28 @@ func (c *check) podSpec(n *object.Node) {
 	for i := range children(n.Get("tolerations")) {
 		c.toleration(&n.Get("tolerations").Children[i])
 	}
+}
+
+// runtimePods checks the pods of a training runtime, which API servers see when a job has them.
+func (c *check) runtimePods() {
+	before := len(c.problems)
+	jobs := c.root.At("spec", "template", "spec", "replicatedJobs")
+	for i := range children(jobs) {
+		if pod := jobs.Children[i].At("template", "spec", "template", "spec"); pod != nil {
+			c.podSpec(pod)
+		}
+	}
+	for i := range c.problems[before:] {
+		c.problems[before+i].OfPods = true
+	}
+}
+
+// madeByTrainer are the volumes that Kubeflow Trainer and our controller add to the pods of an MPI runtime.
+var madeByTrainer = []string{mpi.SSHAuthVolume, mpi.HostfileVolume}
+
+// isRuntime reports whether TrainJobs complete the pods of the object.
+func (c *check) isRuntime() bool {
+	return c.table.name.kind == "ClusterTrainingRuntime" || c.table.name.kind == "TrainingRuntime"
 }
 
 // volumeSources are what is behind a volume, which must be one thing at most.
@@ -83,9 +106,12 @@ func (c *check) itemNames(list *object.Node) {
 }
 
 func (c *check) container(n, pod *object.Node) {
-	if image := n.Get("image"); image.StringAt() == "" {
+	image := n.Get("image")
+	switch {
+	case image.StringAt() == "" && c.isRuntime(): // a TrainJob may have one
+	case image.StringAt() == "":
 		c.refuse(n, "image", "required, but missing")
-	} else if strings.TrimSpace(image.Text) != image.Text {
+	case strings.TrimSpace(image.Text) != image.Text:
 		c.refuse(image, "", "found `%s`, white space around it is not allowed", image.Text)
 	}
 	c.oneOfOrDefault(n.Get("imagePullPolicy"), "Always", "IfNotPresent", "Never")
@@ -258,7 +284,8 @@ func (c *check) volumeMount(n, pod *object.Node) {
 	c.requireFields(n, "mountPath", "name")
 	name := n.Get("name")
 	named := func(volume object.Node) bool { return volume.StringAt("name") == name.StringAt() }
-	if name.StringAt() != "" && !slices.ContainsFunc(children(pod.Get("volumes")), named) && c.table.name.kind != "StatefulSet" {
+	added := c.table.name.kind == "StatefulSet" || c.isRuntime() && slices.Contains(madeByTrainer, name.StringAt())
+	if name.StringAt() != "" && !slices.ContainsFunc(children(pod.Get("volumes")), named) && !added {
 		c.refuse(name, "", "the pod has no volume `%s`", name.Text)
 	}
 }

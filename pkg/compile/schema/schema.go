@@ -27,7 +27,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 )
 
-// Problem is one reason for which the API server would refuse an object.
+// Problem is one reason for which the API server would refuse an object, or the pods of its jobs.
 type Problem struct {
 	// Path is the field, as kubectl writes it: spec.hard["requests.cpu"], spec.ports[0].port. Empty means the whole object.
 	Path string
@@ -41,6 +41,8 @@ type Problem struct {
 	Unknown bool
 	// Unserved is true if no API server of the version has the kind. Message says what to write.
 	Unserved bool
+	// OfPods is true if not the object is refused, but the pods that others make of it.
+	OfPods bool
 }
 
 // String returns the path and the message.

@@ -210,3 +210,37 @@ func TestRuleVerdictsAreRemembered(t *testing.T) {
 		}
 	}
 }
+
+// TestPodsOfRuntimes: an API server takes a runtime and refuses the pods of its jobs. TrainJobs may bring an image, and two volumes come with
+// each job.
+func TestPodsOfRuntimes(t *testing.T) {
+	runtime := func(container map[string]any) object.Node {
+		jobs := []any{map[string]any{"name": "node", "template": map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"containers": []any{container},
+		}}}}}}
+		return object.FromValue("", map[string]any{
+			"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": map[string]any{"name": "mpi"},
+			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"replicatedJobs": jobs}}},
+		}, nil)
+	}
+	mount := func(name string) map[string]any {
+		return map[string]any{"name": "node", "volumeMounts": []any{map[string]any{"name": name, "mountPath": "/x"}}}
+	}
+	for name, test := range map[string]struct {
+		container map[string]any
+		want      string
+	}{
+		"no image":          {map[string]any{"name": "node"}, ""},
+		"volume of the job": {mount("mpi-hostfile"), ""},
+		"no such volume":    {mount("data"), "the pod has no volume `data`"},
+		"above the limit": {map[string]any{"name": "node", "resources": map[string]any{
+			"requests": map[string]any{"cpu": "64"}, "limits": map[string]any{"cpu": "32"},
+		}}, "found `64`, but the limit is `32`"},
+	} {
+		root := runtime(test.container)
+		found := schemas(t, 36).Check(&root)
+		if test.want == "" && len(found) > 0 || test.want != "" && (len(found) != 1 || !found[0].OfPods || found[0].Message != test.want) {
+			t.Errorf("%s: got %v, want %q", name, found, test.want)
+		}
+	}
+}

@@ -108,7 +108,11 @@ func (s *Server) Prove(objects []object.Object, list *diag.List) {
 				continue
 			}
 			from := originOrPatch(cmp.Or(p.From, o.Rule), o)
-			list.Errorf(diag.Refused, keyPlace(placeOrSpec(from, o), from, &p), "the API server would refuse %s: %s", o.ID, p).Helpf("%s", remedyFor(from))
+			refused := o.ID.String()
+			if p.OfPods {
+				refused = "the pods of " + refused
+			}
+			list.Errorf(diag.Refused, keyPlace(placeOrSpec(from, o), from, &p), "the API server would refuse %s: %s", refused, p).Helpf("%s", remedyFor(from))
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package portable proves that compiled runtimes run under stock Kubeflow Trainer (2.3 and later), which reads some parts of a runtime
-// otherwise than their names suggest. It looks at objects as they are emitted, so that it also finds what a patch or a mistake of the
-// compiler broke.
+// Package portable proves that jobs can be made of compiled runtimes: by our controller, and under stock Kubeflow Trainer (2.3 and later),
+// which reads some parts of a runtime otherwise than their names suggest. It looks at objects as they are emitted, so that it also finds
+// what a patch or a mistake of the compiler broke.
 //
-// Each rule comes from upstream's source (kubeflow/trainer v2.3.0, pkg/runtime/framework/plugins/mpi) or from a run of a prototype under it.
-// The package is pure and looks at one object at a time.
+// Each rule comes from upstream's source (kubeflow/trainer v2.3.0, pkg/runtime/framework/plugins/mpi), from package pkg/mpi/job, or from a
+// run of a prototype. The package is pure and looks at one object at a time.
 package portable
 
 import (
@@ -17,15 +17,26 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// Prove reports every rule that a runtime breaks; objects of other kinds are not its business.
-func Prove(objects []object.Object, list *diag.List) {
+// Prove reports every rule that an MPI runtime breaks: those of whoever runs its jobs, and where that is stock Kubeflow Trainer, its own.
+// Objects of other kinds are not its business.
+func Prove(objects []object.Object, byTrainer bool, list *diag.List) {
 	for i := range objects {
 		o := &objects[i]
-		if o.ID.Kind != "ClusterTrainingRuntime" && o.ID.Kind != "TrainingRuntime" || o.Root.At("spec", "mlPolicy", "mpi") == nil {
+		if o.ID.Kind != "ClusterTrainingRuntime" && o.ID.Kind != "TrainingRuntime" {
+			continue
+		}
+		compiled := o.Root.Scalar("metadata", "labels", mpi.ImplementationLabel) != ""
+		if !compiled && o.Root.At("spec", "mlPolicy", "mpi") == nil {
 			continue
 		}
 		p := prover{object: o, list: list}
-		p.prove()
+		launcher, node := p.proveParts()
+		switch {
+		case byTrainer:
+			p.proveForTrainer(launcher, node)
+		case node != nil:
+			p.proveToldNodes(node)
+		}
 	}
 }
 
@@ -35,12 +46,10 @@ type prover struct {
 	list   *diag.List
 }
 
-func (p prover) prove() {
+// proveForTrainer proves what Kubeflow Trainer alone asks for. Launcher and node may be nil.
+func (p prover) proveForTrainer(launcher, node *object.Node) {
 	p.expect(p.object.Root.Scalar("spec", "mlPolicy", "numNodes") == "1", p.object.Root.At("spec", "mlPolicy", "numNodes"),
 		"numNodes is not 1: Kubeflow Trainer reads it as the number of launchers, and each would run the job")
-	jobs := p.object.Root.At("spec", "template", "spec", "replicatedJobs")
-	launcher, node := itemNamed(jobs, mpi.LauncherJob), itemNamed(jobs, mpi.NodeJob)
-	p.expect(launcher != nil && node != nil, jobs, "there are no replicated jobs `launcher` and `node`: Kubeflow Trainer finds the parts of a job by these names")
 	if launcher == nil || node == nil {
 		return
 	}
@@ -62,7 +71,6 @@ func (p prover) proveJob(job *object.Node) {
 	p.expect(job.Scalar("replicas") == "1", job.Get("replicas"), "the job `%s` has not one replica, which Kubeflow Trainer refuses", name)
 	p.expect(job.Get("dependsOn") == nil, job.Get("dependsOn"), "the job `%s` waits for another: with a gang scheduler, which waits for all pods, none would ever start", name)
 	pod := job.At("template", "spec", "template", "spec")
-	p.expect(pod != nil && itemNamed(pod.Get("containers"), mpi.Container) != nil, job, "the job `%s` has no container `%s`, which Kubeflow Trainer completes", name, mpi.Container)
 	if pod == nil {
 		return
 	}

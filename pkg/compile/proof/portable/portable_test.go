@@ -39,9 +39,9 @@ func runtime(t *testing.T, replaced ...string) object.Object {
 
 const trainer = "  executor: KubeflowTrainer\n  platform:"
 
-func prove(o object.Object) []*diag.Diagnostic {
+func prove(o object.Object, byTrainer bool) []*diag.Diagnostic {
 	list := &diag.List{}
-	portable.Prove([]object.Object{o}, list)
+	portable.Prove([]object.Object{o}, byTrainer, list)
 	return list.Sorted()
 }
 
@@ -54,7 +54,7 @@ func TestCompiledRuntimesArePortable(t *testing.T) {
 		"RanksInLauncher": {"  platform:", trainer, "  profile: cpu", "  profile: cpu\n  nodes: {min: 2}\n  launcher: {runsRanks: true}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, d := range prove(runtime(t, replaced...)) {
+			for _, d := range prove(runtime(t, replaced...), true) {
 				t.Errorf("%s: %s", d.Code, d.Message)
 			}
 		})
@@ -101,7 +101,7 @@ func TestMutations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			broken := runtime(t, "  platform:", trainer)
 			m.mutate(&broken.Root)
-			found := prove(broken)
+			found := prove(broken, true)
 			if len(found) == 0 || found[0].Code != diag.NotPortable || !strings.Contains(found[0].Message, m.want) {
 				t.Fatalf("the proof says %v, want a finding with %q", found, m.want)
 			}
@@ -109,5 +109,34 @@ func TestMutations(t *testing.T) {
 				t.Error("the finding has no place")
 			}
 		})
+	}
+}
+
+// TestPartsWithOurController: what our controller would refuse each job for is found where it runs them, and nothing else.
+func TestPartsWithOurController(t *testing.T) {
+	job := func(root *object.Node, i int) *object.Node {
+		return &root.At("spec", "template", "spec", "replicatedJobs").Children[i]
+	}
+	for name, m := range map[string]struct {
+		mutate func(root *object.Node)
+		want   string
+	}{
+		"Sound":     {func(*object.Node) {}, ""},
+		"DependsOn": {func(r *object.Node) { job(r, 0).Put(object.List("dependsOn", object.Text("", "node", nil))) }, ""},
+		"NoPolicy":  {func(r *object.Node) { r.Get("spec").Put(object.Map("mlPolicy")) }, "no mlPolicy.mpi"},
+		"JobNames":  {func(r *object.Node) { job(r, 1).Put(object.Text("name", "worker", nil)) }, "no replicated jobs"},
+		"ContainerName": {func(r *object.Node) {
+			job(r, 1).At("template", "spec", "template", "spec", "containers").Children[0].Put(object.Text("name", "foo", nil))
+		}, "no container `node`"},
+		"TooManyNodes":  {func(r *object.Node) { r.At("spec", "mlPolicy").Put(object.Number("numNodes", 99, nil)) }, "numNodes is 99, and a job that asks for no number gets 1"},
+		"TooManyPods":   {func(r *object.Node) { job(r, 1).At("template", "spec").Put(object.Number("parallelism", 1000, nil)) }, "gets 1000, and the runtime allows 1 to"},
+		"NegativeNodes": {func(r *object.Node) { r.At("spec", "mlPolicy").Put(object.Number("numNodes", -3, nil)) }, "numNodes is -3, and"},
+	} {
+		broken := runtime(t)
+		m.mutate(&broken.Root)
+		found := prove(broken, false)
+		if len(found) > 1 || len(found) == 0 != (m.want == "") || len(found) == 1 && !strings.Contains(found[0].Message, m.want) {
+			t.Errorf("%s: the proof says %v, want a finding with %q", name, found, m.want)
+		}
 	}
 }

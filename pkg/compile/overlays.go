@@ -49,9 +49,11 @@ func planWithPatches(plans []*plan.Cluster, bundle *resolve.Bundle, documents []
 		if !own.PatchesSpecs() {
 			continue
 		}
-		patched := options.planCache.Clusters(resolve.IndexDocuments(own.Specs(documents, options.overlayCache, list), list), p.Name.V, nil, list)
+		specs := resolve.IndexDocuments(own.Specs(documents, options.overlayCache, list), list)
+		plan.RequireCluster(specs, p.Name.V, list)
+		patched := options.planCache.Clusters(specs, p.Name.V, nil)
 		if len(patched) != 1 {
-			patched = options.planCache.Clusters(bundle, p.Name.V, nil, list)
+			patched = options.planCache.Clusters(bundle, p.Name.V, nil)
 		}
 		plans[i] = patched[0]
 	}

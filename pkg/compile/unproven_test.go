@@ -51,7 +51,7 @@ func processorTime(b *testing.B) time.Duration {
 func unproven(b *testing.B, root fs.FS, out string) (objects int) {
 	b.Helper()
 	list := &diag.List{}
-	plans := plan.Clusters(resolve.IndexDocuments(decode.Loader{Root: root}.Load(source.Find(root), list), list), "", list)
+	plans := plan.Clusters(resolve.IndexDocuments(decode.Loader{Root: root}.Load(source.Find(root), list), list), "")
 	dir, err := disk.Open(out)
 	if err != nil {
 		b.Fatal(err)

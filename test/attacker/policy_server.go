@@ -37,7 +37,7 @@ func PlanOf(tb testing.TB, specs string) *plan.Cluster {
 	tb.Helper()
 	list := &diag.List{}
 	documents := decode.Files([]*source.File{source.NewFile("specs.yaml", []byte(specs))}, list)
-	plans := plan.Clusters(resolve.IndexDocuments(documents, list), "", list)
+	plans := plan.Clusters(resolve.IndexDocuments(documents, list), "")
 	for _, d := range list.Sorted() {
 		tb.Errorf("%s %s", d.Span, d.Message)
 	}

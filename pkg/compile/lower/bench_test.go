@@ -36,7 +36,7 @@ func planned(b *testing.B) *plan.Cluster {
 	b.Helper()
 	list := &diag.List{}
 	documents := decode.Files([]*source.File{source.NewFile("specs.yaml", []byte(specs))}, list)
-	plans := plan.Clusters(resolve.IndexDocuments(documents, list), "", list)
+	plans := plan.Clusters(resolve.IndexDocuments(documents, list), "")
 	if list.Errors() > 0 || len(plans) != 1 || len(plans[0].Tenants) != 1 {
 		b.Fatalf("%d errors, %d plans", list.Errors(), len(plans))
 	}

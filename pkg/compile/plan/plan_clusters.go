@@ -54,13 +54,13 @@ func RequireCluster(b *resolve.Bundle, only string, list *diag.List) {
 }
 
 // Clusters returns the plan of every sound cluster, or of the one with a name, sorted by name.
-func Clusters(b *resolve.Bundle, only string, list *diag.List) []*Cluster {
-	return (&Cache{}).Clusters(b, only, nil, list)
+func Clusters(b *resolve.Bundle, only string) []*Cluster {
+	return (&Cache{}).Clusters(b, only, nil)
 }
 
 // Clusters does that for one of several states. Nil knows nothing. The plan of a cluster that later says true for, if there is such a
 // function, has its name only: somebody makes it with other specs.
-func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster string) bool, list *diag.List) []*Cluster {
+func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster string) bool) []*Cluster {
 	if k == nil {
 		k = &Cache{}
 	}

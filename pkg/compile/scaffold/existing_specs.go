@@ -27,7 +27,7 @@ func ReadExisting(root fs.FS, options compile.Options) *Existing {
 	list := &diag.List{}
 	loader := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers}
 	k := &Existing{bundle: resolve.IndexDocuments(loader.Load(source.Find(root), list), list)}
-	k.plans = plan.Clusters(k.bundle, "", list)
+	k.plans = plan.Clusters(k.bundle, "")
 	return k
 }
 

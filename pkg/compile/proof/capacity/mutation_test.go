@@ -45,7 +45,7 @@ func compile(t testing.TB, files fstest.MapFS) []cluster {
 	t.Helper()
 	list := &diag.List{}
 	var result []cluster
-	for _, p := range plan.Clusters(resolve.IndexDocuments(decode.Loader{Root: files}.Load(source.Find(files), list), list), "", list) {
+	for _, p := range plan.Clusters(resolve.IndexDocuments(decode.Loader{Root: files}.Load(source.Find(files), list), list), "") {
 		check.Cluster(p, list)
 		c := cluster{plan: p, units: [][]object.Object{lower.PlatformObjects(p), lower.RuntimeObjects(p, list)}}
 		for _, tenant := range p.Tenants {

@@ -45,7 +45,7 @@ func CompileSample(t testing.TB, text string, beside fstest.MapFS) Sample {
 			files, root[file.Path] = append(files, file), &fstest.MapFile{Data: file.Data}
 		}
 	}
-	plans := plan.Clusters(resolve.IndexDocuments(decode.Files(files, list), list), "", list)
+	plans := plan.Clusters(resolve.IndexDocuments(decode.Files(files, list), list), "")
 	clusters, found := compile.Compile(root, compile.Options{Charts: helm.Renderer{}})
 	if list.Errors()+found.Errors() > 0 || len(plans) != 1 || len(clusters) != 1 {
 		for _, d := range append(list.Sorted(), found.Sorted()...) {

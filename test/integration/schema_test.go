@@ -58,7 +58,9 @@ func compareVerdicts(ctx SpecContext, cases []corpus.Case) {
 	both, gaps := 0, 0
 	for _, test := range cases {
 		root := object.FromValue("", test.Object, nil)
-		ours, theirs := schemas.Check(&root), refusal(ctx, test.Object)
+		// Of what pods are refused for, an API server says nothing before there is a job.
+		ours := slices.DeleteFunc(schemas.Check(&root), func(p schema.Problem) bool { return p.OfPods })
+		theirs := refusal(ctx, test.Object)
 		switch {
 		case (len(ours) == 0) != (theirs == nil) && known(ours, theirs):
 			gaps++

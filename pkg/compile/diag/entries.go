@@ -1066,7 +1066,8 @@ var entries = []Entry{
 	{
 		Code: Refused, Severity: Error, Title: "the API server would refuse an object",
 		Why: "Every object is checked against the schemas of the cluster's version of Kubernetes and of the CRDs that a bundle may hold: fields, types, amounts, names, " +
-			"labels, rules in CEL, and what API servers check in code. The pods of a runtime are checked like those of a Deployment, though the API server sees them with a job only. A refused object would stop the whole bundle at the cluster, after the review. " +
+			"labels, rules in CEL, and what API servers check in code. The pods of a runtime are checked like those of a Deployment, though the API server " +
+			"sees them with a job only. A refused object would stop the whole bundle at the cluster, after the review. " +
 			"Objects of charts and patches whose kind has no schema are accepted: the chart may bring their CRD, which the API server then goes by.",
 		Do: "Correct the value at the place shown: in the patch, the chart, the values that are given to it, or the spec.",
 	},

@@ -49,7 +49,7 @@ func TestRanksSaveTheirWorkWhenTheirJobIsPreempted(t *testing.T) {
 			j := newJob(t, 2)
 			nodes := j.nodes()
 			saving(j)
-			j.script("mpirun", mpirun)
+			j.script("mpirun", fakeMPIRun)
 			launcher := j.preempted(nodes, "sh", "-c", script)
 			got, verdict := launcher.wait(), j.verdict()
 			if verdict.Stopped != "SIGTERM" {
@@ -72,7 +72,7 @@ func TestMpiexecIsKeptForRanksThatSaveTheirWork(t *testing.T) {
 	nodes := j.nodes()
 	j.script("save", "#!/bin/sh\ntrap 'sleep $1; exit 0' TERM\n"+untilTheEnd(j.dir+"/started-$HOSTNAME"))
 	j.script("hydra_pmi_proxy", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then PMI_RANK=0 save 0.2; else PMI_RANK=1 save 1.5; fi\n")
-	j.script("mpirun", strings.Replace(strings.ReplaceAll(mpirun, "orted -mca", "hydra_pmi_proxy --control-port x:1"), "exit $code", ": > "+j.dir+"/over; exit $code", 1)) // not touch, which would be asked to end as any program of a pod that stops
+	j.script("mpirun", strings.Replace(strings.ReplaceAll(fakeMPIRun, "orted -mca", "hydra_pmi_proxy --control-port x:1"), "exit $code", ": > "+j.dir+"/over; exit $code", 1)) // not touch, which would be asked to end as any program of a pod that stops
 	launcher := j.preempted(nodes, "mpirun")
 	launcher.wait()
 	if !exists(j.dir + "/over") {
@@ -89,7 +89,7 @@ func TestADaemonWithoutRanksIsKeptForTheOthers(t *testing.T) {
 	// As real ones do, the daemons end with their launch, here when rank 0 has, and the loss of one is the end of all.
 	j.script("orted", "#!/bin/sh\nif [ $HOSTNAME = demo-node-0-0 ]; then OMPI_COMM_WORLD_RANK=0 save; : > "+j.dir+"/over; exit 0; fi\n"+
 		"touch "+j.dir+"/started-$HOSTNAME; while ! test -e "+j.dir+"/over; do sleep 0.05; done\n")
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	launcher := j.preempted(nodes, "mpirun")
 	nodes[1].wait()
 	if !exists(j.dir + "/saved-demo-node-0-0") {
@@ -129,7 +129,7 @@ func TestANodeWithoutProgramsEndsAtOnce(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 1)
 			nodes := j.nodes()
-			j.script("mpirun", mpirun)
+			j.script("mpirun", fakeMPIRun)
 			launcher := j.launch(nil, "sh", "-c", command)
 			if result, err := j.push(); err != nil || !result.Passed {
 				t.Fatal(result, err)

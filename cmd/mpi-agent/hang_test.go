@@ -22,7 +22,7 @@ func (j *job) stuck() string {
 		j.t.Fatal(err)
 	}
 	j.script("orted", "#!/bin/sh\nOMPI_COMM_WORLD_RANK=3 sh -c 'touch "+started+"; read x <"+fifo+"'\n")
-	j.script("mpirun", strings.Replace(mpirun, "\n", "\n(while ! [ -e "+started+" ]; do echo waits for the rank; sleep 0.2; done) &\n", 1))
+	j.script("mpirun", strings.Replace(fakeMPIRun, "\n", "\n(while ! [ -e "+started+" ]; do echo waits for the rank; sleep 0.2; done) &\n", 1))
 	return started
 }
 
@@ -53,7 +53,7 @@ func TestAJobThatSaysSomethingIsLeftAlone(t *testing.T) {
 	j := newJob(t, 1)
 	j.nodes()
 	j.script("orted", "#!/bin/sh\nfor i in 1 2 3 4 5 6 7 8 9; do echo $i; sleep 0.5; done\n")
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	launcher := j.launch([]string{"--hang-after", "3s"}, "mpirun")
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Fatal(result, err)

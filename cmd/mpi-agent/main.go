@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"lockstep.dev/lockstep/pkg/mpi/agent/mpirun"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
@@ -20,13 +21,15 @@ func main() {
 	os.Exit(dispatch(os.Args, os.Stdout, os.Stderr))
 }
 
-// dispatch finds the subcommand: the program's own name when MPI calls it as rsh or ssh, otherwise the first argument.
+// dispatch finds the subcommand: the program's own name where it stands for another, as rsh, ssh or mpirun, otherwise the first argument.
 func dispatch(args []string, stdout, stderr io.Writer) int {
-	switch filepath.Base(args[0]) {
-	case "rsh":
+	switch name := filepath.Base(args[0]); {
+	case name == "rsh":
 		return runRemoteShell(args[1:])
-	case "ssh":
+	case name == "ssh":
 		return runAsSSH(args)
+	case mpirun.IsName(name):
+		return runAsMPILauncher(args)
 	}
 	if len(args) < 2 {
 		fmt.Fprint(stderr, help)

@@ -190,7 +190,7 @@ func (o launcherOptions) openLauncher() (launch.Launcher, net.Listener, <-chan o
 			Hosts: hosts, Hostname: o.hostname, Key: key, Dial: (&net.Dialer{}).DialContext, Port: o.settings.Port, Deadline: o.gateTimeout,
 			WrongKeyTimeout: launch.DefaultWrongKeyTimeout, UnreachableTimeout: o.darkAfter, Discovery: o.dnsDiscovery(), Log: newLog(),
 		},
-		Settings: o.settings, AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Hang: hang, Stopping: o.writeVerdict,
+		Settings: o.settings, Dialect: mpi.Dialect(os.Getenv(mpi.DialectVariable)), AllowIdle: o.allowIdle, AllowUnfinished: o.allowUnfinished, Hang: hang, Stopping: o.writeVerdict,
 	}, listener, signals, nil
 }
 

@@ -21,8 +21,8 @@ import (
 
 func asFailure(err error, failure **client.Failure) bool { return errors.As(err, failure) }
 
-// mpirun starts a daemon on every host of the hostfile, side by side, as ORTE does, and fails with the last failure.
-const mpirun = `#!/bin/sh
+// fakeMPIRun starts a daemon on every host of the hostfile, side by side, as ORTE does, and fails with the last failure.
+const fakeMPIRun = `#!/bin/sh
 code=0 pids=""
 while read host slots; do
 	rsh "$host" orted -mca "$@" </dev/null &
@@ -39,7 +39,7 @@ func TestRunStartsDaemonsOnAllNodesAndReportsThem(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 3)
 	j.nodes()
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	launcher := j.launch(nil, "mpirun", "hello")
 	result, err := j.push()
 	if err != nil || !result.Passed || len(result.Failures) != 0 {
@@ -68,7 +68,7 @@ func TestRunAnswersEveryPushTheSame(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	go1 := filepath.Join(j.dir, "go")
 	j.script("patient", "#!/bin/sh\nwhile ! test -e "+go1+"; do sleep 0.01; done; exec mpirun\n")
 	launcher := j.launch(nil, "patient")
@@ -102,7 +102,7 @@ func TestRunWaitsForALateNode(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 2)
 	j.node(0)
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	launcher := j.launch(nil, "mpirun")
 	passed := make(chan bool)
 	go func() {
@@ -169,7 +169,7 @@ func TestRunVerdicts(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 2)
 			j.nodes()
-			j.script("mpirun", mpirun)
+			j.script("mpirun", fakeMPIRun)
 			launcher := j.launch(c.flags, c.command...)
 			go func() { _, _ = j.push() }() // a launcher that fails before its gate hears nothing
 			got := launcher.wait()
@@ -311,7 +311,7 @@ func TestRunNamesTheRankOfTheLaunchThatFailed(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 2)
 			j.nodes()
-			j.script("mpirun", mpirun)
+			j.script("mpirun", fakeMPIRun)
 			j.script("orted", ranks)
 			launcher := j.launch(nil, "sh", "-c", c.command)
 			if result, err := j.push(); err != nil || !result.Passed {
@@ -330,7 +330,7 @@ func TestRunPassesOverALossThatTheCommandGotOver(t *testing.T) {
 	t.Parallel()
 	j := newJob(t, 1)
 	j.nodes()
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	launcher := j.launch(nil, "sh", "-c", "rsh -o ConnectionAttempts=1 -p 1 demo-node-0-0 orted; mpirun hello") // nobody listens on port 1
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Fatal(result, err)

@@ -25,7 +25,7 @@ func TestANodeThatGoesAfterTheLastLaunch(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, 2)
 			nodes := j.nodes()
-			j.script("mpirun", mpirun)
+			j.script("mpirun", fakeMPIRun)
 			j.script("orted", "#!/bin/sh\nOMPI_COMM_WORLD_RANK=0 sleep 0.6\n")
 			// On a busy machine the launcher does not see so short a launch, and asks the nodes ten seconds later.
 			launcher := j.launch(nil, "sh", "-c", "mpirun; touch "+j.dir+"/launched; sleep 13; touch "+j.dir+"/waits; while ! test -e "+j.dir+"/gone; do sleep 0.02; done; "+c.after)

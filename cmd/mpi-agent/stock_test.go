@@ -90,7 +90,7 @@ func TestRunDoesNotWaitASecondTimeAfterAnInitContainer(t *testing.T) {
 	server := j.withDNS()
 	j.nodes()
 	j.publish(server)
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	if got := j.initGate("--dns-after", "1ms").wait(); got.code != 0 {
 		t.Fatal(got)
 	}
@@ -128,7 +128,7 @@ func TestAPodWithoutResolvConfWaitsForItsController(t *testing.T) {
 	j := newJob(t, 1)
 	j.setenv(resolvConfVariable, filepath.Join(j.dir, "none"))
 	j.nodes()
-	j.script("mpirun", mpirun)
+	j.script("mpirun", fakeMPIRun)
 	launcher := j.launch([]string{"--dns-after", "1ms"}, "mpirun")
 	if result, err := j.push(); err != nil || !result.Passed {
 		t.Error(result, err)

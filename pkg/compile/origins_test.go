@@ -141,7 +141,7 @@ func TestOrigins(t *testing.T) {
 		node + "resources limits memory":                                   "derived catalog/profile.yaml:15:13",
 		launcher + "resources requests cpu":                                "default catalog/runtime.yaml:5:1",
 		node + "env A value":                                               "written catalog/runtime.yaml:15:14 over profile written catalog/profile.yaml:9:24",
-		node + "env UCX_TLS value":                                         "written catalog/profile.yaml:10:30",
+		node + "env UCX_TLS value":                                         "written catalog/profile.yaml:10:30 over tcp,self derived catalog/profile.yaml:6:3",
 		node + "env SHELL value":                                           "constant",
 		node + "env PRTE_MCA_prte_if_include value":                        "derived catalog/profile.yaml:6:3",
 		node + "env OMPI_MCA_btl_tcp_if_include value":                     "written catalog/runtime.yaml:16:50 over eth0 derived catalog/profile.yaml:6:3",

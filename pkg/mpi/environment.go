@@ -14,26 +14,51 @@ type Variable struct {
 	Why string
 }
 
-// Environment returns what the launcher and the nodes of a dialect need to find each other over a network, in a stable order.
+// Environment returns the variables by which launcher and nodes find each other over a network, in a stable order: those of
+// the runtime's dialect first, then those of all others. The image of a TrainJob may bring another MPI than its runtime, and
+// a launcher that finds no variable it knows starts all ranks in its own pod and exits 0.
 func Environment(dialect Dialect, network Network) []Variable {
 	variables := []Variable{{
 		"SHELL", "/bin/bash",
 		"a UID without passwd entry has no login shell; with bash Open MPI starts its daemon directly and does not source ./.profile",
+	}, {
+		DialectVariable, string(dialect), "the agent compares the MPI of the image with it where a launch had less than its world",
 	}}
+	variables = append(append(variables, wiringVariables(dialect)...), network.variables(dialect)...)
+	known := map[string]bool{}
+	for _, v := range variables {
+		known[v.Name] = true
+	}
+	for _, other := range dialects {
+		for _, v := range append(wiringVariables(other), network.otherVariables(other)...) {
+			if !known[v.Name] {
+				known[v.Name] = true
+				variables = append(variables, Variable{v.Name, v.Value, "if the image has " + other.Product() + " instead: " + v.Why})
+			}
+		}
+	}
+	return variables
+}
+
+// wiringVariables returns the variables by which the launcher of a dialect finds the nodes.
+func wiringVariables(dialect Dialect) []Variable {
 	switch dialect {
 	case ORTE:
-		variables = append(variables, orteVariables()...)
+		return orteVariables()
 	case PRRTE:
-		variables = append(variables, prrteVariables()...)
+		return prrteVariables()
 	case Hydra:
-		variables = append(variables, hydraVariables()...)
+		return hydraVariables()
 	case IntelHydra:
-		variables = append(variables, intelVariables()...)
+		return intelVariables()
 	}
-	return append(variables, network.variables(dialect)...)
+	return nil
 }
 
 const refusedAtFirst = "policy engines learn of new pods late and refuse them at first; a daemon that cannot reach mpirun gives the job up at once, unless it has a delay in seconds after which it tries again, ten times"
+
+// DialectVariable holds the dialect of the runtime.
+const DialectVariable = "LOCKSTEP_MPI"
 
 // KeepFQDNVariable has ORTE keep the names of hosts as the hostfile has them.
 const KeepFQDNVariable = "OMPI_MCA_orte_keep_fqdn_hostnames"
@@ -52,6 +77,10 @@ func orteVariables() []Variable {
 func prrteVariables() []Variable {
 	return []Variable{
 		{"PRTE_MCA_prte_default_hostfile", HostfilePath, "the nodes of the job; Open MPI 5 ignores every ORTE name silently"},
+		{
+			"PRTE_MCA_prte_keep_fqdn_hostnames", "true",
+			"with `-H` and full names PRRTE would cut those of the nodes only, and place all ranks in the launcher",
+		},
 		{"PRTE_MCA_plm_ssh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
 		{"PRTE_MCA_plm_ssh_no_tree_spawn", "true", "tree spawn hangs for some host counts (open-mpi/ompi#7087, #8282)"},
 		{"PRTE_MCA_oob_tcp_retry_delay", "1", refusedAtFirst},

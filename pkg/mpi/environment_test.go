@@ -6,40 +6,43 @@ import (
 	"testing"
 )
 
-func TestEnvironmentSpeaksOneDialect(t *testing.T) {
-	prefixes := map[Dialect][]string{
-		ORTE:       {"OMPI_MCA_"},
-		PRRTE:      {"PRTE_MCA_", "OMPI_MCA_"},
-		Hydra:      {"HYDRA_", "UCX_"},
-		IntelHydra: {"I_MPI_", "FI_"},
+// An image with another MPI than its runtime runs on all nodes all the same: each launcher finds the hosts of the job, the
+// agent as its remote shell, and the interface of the pods.
+func TestEnvironmentSpeaksEveryDialect(t *testing.T) {
+	wiring := []string{
+		"OMPI_MCA_orte_default_hostfile=" + HostfilePath, "OMPI_MCA_plm_rsh_agent=" + RshBin, "OMPI_MCA_oob_tcp_if_include=eth0",
+		"PRTE_MCA_prte_default_hostfile=" + HostfilePath, "PRTE_MCA_plm_ssh_agent=" + RshBin, "PRTE_MCA_prte_if_include=eth0",
+		"HYDRA_HOST_FILE=" + HydraHostfilePath, "HYDRA_LAUNCHER_EXEC=" + RshBin, "HYDRA_IFACE=eth0",
+		"I_MPI_HYDRA_HOST_FILE=" + HydraHostfilePath, "I_MPI_HYDRA_BOOTSTRAP_EXEC=" + RshBin, "I_MPI_HYDRA_IFACE=eth0",
 	}
-	for dialect, allowed := range prefixes {
+	for _, dialect := range dialects {
+		set := map[string]bool{}
+		names := map[string]bool{}
 		for _, v := range Environment(dialect, Network{Fabric: Ethernet, Interface: "eth0"}) {
-			if v.Name == "SHELL" {
-				continue
+			if v.Why == "" || v.Value == "" || names[v.Name] {
+				t.Errorf("%s: %+v must be there once, with value and reason", dialect, v)
 			}
-			if v.Why == "" || v.Value == "" || !hasAnyPrefix(v.Name, allowed) {
-				t.Errorf("%s: %+v must belong to the dialect and state value and reason", dialect, v)
+			set[v.Name+"="+v.Value], names[v.Name] = true, true
+		}
+		for _, pair := range append(wiring, DialectVariable+"="+string(dialect)) {
+			if !set[pair] {
+				t.Errorf("%s: %s is missing, a launcher would run alone", dialect, pair)
 			}
 		}
 	}
 }
 
-func TestEnvironmentTellsTheHostfileAndTheAgent(t *testing.T) {
-	want := map[Dialect][2]string{
-		ORTE:       {"OMPI_MCA_orte_default_hostfile=" + HostfilePath, "OMPI_MCA_plm_rsh_agent=" + RshBin},
-		PRRTE:      {"PRTE_MCA_prte_default_hostfile=" + HostfilePath, "PRTE_MCA_plm_ssh_agent=" + RshBin},
-		Hydra:      {"HYDRA_HOST_FILE=" + HydraHostfilePath, "HYDRA_LAUNCHER_EXEC=" + RshBin},
-		IntelHydra: {"I_MPI_HYDRA_HOST_FILE=" + HydraHostfilePath, "I_MPI_HYDRA_BOOTSTRAP_EXEC=" + RshBin},
-	}
-	for dialect, pairs := range want {
-		set := map[string]bool{}
-		for _, v := range Environment(dialect, Network{}) {
-			set[v.Name+"="+v.Value] = true
+// What two dialects would set differently is the runtime's own.
+func TestEnvironmentOfTheRuntimeWins(t *testing.T) {
+	network := Network{Fabric: EFA, Interface: "eth0"}
+	for _, dialect := range dialects {
+		got := map[string]string{}
+		for _, v := range Environment(dialect, network) {
+			got[v.Name] = v.Value
 		}
-		for _, pair := range pairs {
-			if !set[pair] {
-				t.Errorf("%s: %s is missing, the launcher would run alone", dialect, pair)
+		for _, v := range network.variables(dialect) {
+			if got[v.Name] != v.Value {
+				t.Errorf("%s: %s=%s, want %s", dialect, v.Name, got[v.Name], v.Value)
 			}
 		}
 	}

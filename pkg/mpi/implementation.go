@@ -35,6 +35,14 @@ const (
 	IntelHydra Dialect = "IntelHydra"
 )
 
+// dialects lists them in the order in which Environment sets the variables of those that a runtime does not name.
+var dialects = []Dialect{ORTE, PRRTE, Hydra, IntelHydra}
+
+// Product returns the name under which users know the MPI that speaks a dialect.
+func (d Dialect) Product() string {
+	return map[Dialect]string{ORTE: "Open MPI 4", PRRTE: "Open MPI 5", Hydra: "MPICH", IntelHydra: "Intel MPI"}[d]
+}
+
 // DialectOf returns the dialect of an implementation in a version such as "4", "5.0" or "5.0.7". Only the major number
 // is read. It fails for an unknown implementation, a version that does not start with a number, and Open MPI before 4.
 func DialectOf(implementation Implementation, version string) (Dialect, error) {

@@ -53,6 +53,16 @@ func (n Network) variables(dialect Dialect) []Variable {
 	return variables
 }
 
+// otherVariables returns the variables of a dialect that the runtime is not for. Adapters and accelerators are left to the MPI
+// of the image: what drives them is shared with the runtime's own MPI, as UCX is.
+func (n Network) otherVariables(dialect Dialect) []Variable {
+	variables := n.bootstrapVariables(dialect)
+	if n.Interface != "" && !n.Fabric.RDMA() && !n.Accelerators {
+		variables = append(variables, n.tcpTransportVariables(dialect)...)
+	}
+	return variables
+}
+
 const pinned = "a pod may have several interfaces; MPI must not try the ones that peers cannot reach"
 
 // bootstrapVariables ties the daemons to one interface. They speak TCP on every fabric.

@@ -14,6 +14,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/mpirun"
 	"lockstep.dev/lockstep/pkg/mpi/agent/probe"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
@@ -26,6 +27,8 @@ import (
 type Launcher struct {
 	Gate
 	Settings state.Settings
+	// Dialect is the one that the runtime is for, empty if it is unknown.
+	Dialect mpi.Dialect
 	// AllowIdle accepts nodes on which no rank ran.
 	AllowIdle bool
 	// AllowUnfinished accepts launches that still run when the command has ended, such as servers in the background.
@@ -177,7 +180,7 @@ func (l Launcher) passGate(ctx context.Context, serving *servedEndpoints, signal
 
 // prepareStateFiles leaves what rsh and Hydra read, and forgets what an earlier attempt in this pod left.
 func (l Launcher) prepareStateFiles(table mpi.HostTable) error {
-	for _, path := range []string{l.Settings.LossesPath(), l.Settings.StoppingPath()} {
+	for _, path := range []string{l.Settings.LossesPath(), l.Settings.AskedWorldsPath(), l.Settings.StoppingPath()} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove an old file: %w", err)
 		}
@@ -192,7 +195,7 @@ func (l Launcher) prepareStateFiles(table mpi.HostTable) error {
 	if err := state.PublishHosts(table); err != nil {
 		l.Log.Print(err)
 	}
-	return nil
+	return mpirun.Install(l.Settings.ShimDir())
 }
 
 // hydraHosts are the hosts as Hydra needs them. It starts ranks of its own host without a remote shell, but knows it only by the

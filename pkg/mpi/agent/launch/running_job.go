@@ -3,14 +3,16 @@ package launch
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/mpirun"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
-	"lockstep.dev/lockstep/pkg/mpi/agent/rsh"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 	"lockstep.dev/lockstep/pkg/mpi/agent/waiting"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
@@ -51,8 +53,11 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
+	if mpirun.IsName(path) {
+		path = filepath.Join(l.Settings.ShimDir(), filepath.Base(path))
+	}
 	child, err := command.Reaper.Start(process.Spec{
-		Path: path, Argv: l.commandArgv(command), Files: output.files,
+		Path: path, Argv: command.Argv, Files: output.files,
 		Env: commandEnvironment(environment, l.Settings, len(l.otherHosts()), l.slotsPerHost(), l.runsRanks()),
 	})
 	if err != nil {
@@ -69,12 +74,17 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	attended := j.superviseCommand(watching)
 	stopped := j.awaitCommand()
 	quiet, _ := j.ranks.QuietSince()
-	e := verdict.Evidence{Argv: command.Argv, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now()}
+	e := verdict.Evidence{
+		Argv: command.Argv, Runtime: l.Dialect, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now(),
+	}
 	e.Hang, e.Blocked = attended()
 	if e.Status.Code() == 0 && e.Stopped == 0 && !l.AllowUnfinished {
 		e.Unfinished, e.Stopped = j.ranks.WaitForLauncherExit(ctx, command.Signals)
 	}
-	if e.Losses, err = rsh.ReadLosses(l.Settings.LossesPath()); err != nil {
+	if e.Losses, err = state.ReadRecords[verdict.Loss](l.Settings.LossesPath()); err != nil {
+		l.Log.Print(err)
+	}
+	if e.Asked, err = state.ReadRecords[verdict.AskedWorld](l.Settings.AskedWorldsPath()); err != nil {
 		l.Log.Print(err)
 	}
 	kills := oom.Kills()
@@ -110,9 +120,7 @@ func (j *runningJob) awaitCommand() (stopped syscall.Signal) {
 	var lingering hydra.LingeringLauncher
 	for signaller := watch.NewSignalForwarder(stopped, j.command.Reaper.IsChild); ; time.Sleep(watch.StopPollInterval) {
 		_, processes := signaller.SignalNewPrograms()
-		if usesHydra(j.command.Environment) {
-			lingering.Observe(processes)
-		}
+		lingering.Observe(processes)
 		select {
 		case <-j.child.Done():
 			if !slices.ContainsFunc(processes, program.IsLauncher) {

@@ -281,7 +281,7 @@ func (r Shell) recordLoss(host targetHost, l verdict.Loss) {
 		return
 	}
 	l.Host, l.Address, l.At = host.Name, host.Address, time.Now()
-	if err := appendLoss(r.Settings.LossesPath(), l); err != nil && r.Options.Verbose {
+	if err := state.AppendRecord(r.Settings.LossesPath(), l); err != nil && r.Options.Verbose {
 		r.Log.Printf("rsh: the verdict will not know this: %v", err)
 	}
 }

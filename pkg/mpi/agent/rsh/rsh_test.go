@@ -94,7 +94,7 @@ func TestOnlyALaunchThatFailsIsALoss(t *testing.T) {
 			if code := r.Run(t.Context()); code != codeLost {
 				t.Errorf("%s: %+v", c.reason, code)
 			}
-			losses, err := ReadLosses(r.Settings.LossesPath())
+			losses, err := state.ReadRecords[verdict.Loss](r.Settings.LossesPath())
 			if err != nil || len(losses) != c.want {
 				t.Errorf("%s: %+v, %v", c.reason, losses, err)
 			}
@@ -133,7 +133,7 @@ func TestACommandThatBreaksIsALoss(t *testing.T) {
 			if code := r.Run(t.Context()); code != codeLost {
 				t.Errorf("%s: %+v", c.reason, code)
 			}
-			if losses, err := ReadLosses(r.Settings.LossesPath()); err != nil || len(losses) != c.want {
+			if losses, err := state.ReadRecords[verdict.Loss](r.Settings.LossesPath()); err != nil || len(losses) != c.want {
 				t.Errorf("%s: %+v, %v", c.reason, losses, err)
 			}
 		})

@@ -88,6 +88,12 @@ func (s Settings) GatePath() string { return filepath.Join(s.StateDir, "gate.jso
 // LossesPath is where the remote shells leave what they noticed.
 func (s Settings) LossesPath() string { return filepath.Join(s.StateDir, "losses") }
 
+// AskedWorldsPath is where launchers leave which worlds they were asked for.
+func (s Settings) AskedWorldsPath() string { return filepath.Join(s.StateDir, "asked-worlds") }
+
+// ShimDir is where the agent stands under the names of launchers.
+func (s Settings) ShimDir() string { return filepath.Join(s.StateDir, "bin") }
+
 // StoppingPath is there once the launcher's pod was asked to stop.
 func (s Settings) StoppingPath() string { return filepath.Join(s.StateDir, "stopping") }
 

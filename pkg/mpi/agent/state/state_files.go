@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
@@ -31,6 +32,36 @@ func WriteHostTable(path string, table mpi.HostTable) error {
 		return fmt.Errorf("write the table of hosts: %w", err)
 	}
 	return nil
+}
+
+// AppendRecord adds a value to a file that has one as JSON on each line. Processes of the pod may do so side by side: one
+// write of a short line is atomic (O_APPEND).
+func AppendRecord(path string, value any) error {
+	line, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode a record: %w", err)
+	}
+	return AppendLine(path, string(line))
+}
+
+// ReadRecords returns the values of such a file in the order of time. No file means none.
+func ReadRecords[T any](path string) ([]T, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read records: %w", err)
+	}
+	var records []T
+	for line := range strings.Lines(string(text)) {
+		var record T
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			return records, fmt.Errorf("read records of %s: %w", filepath.Base(path), err)
+		}
+		records = append(records, record)
+	}
+	return records, nil
 }
 
 // AppendLine adds a line to a file. One write of a short line is atomic between processes (O_APPEND).

@@ -31,9 +31,11 @@ func (e Evidence) successDoubt() Cause {
 	if c := cmp.Or(e.failedDaemonCause(), e.reportedLostDaemonCause()); c != nil {
 		return *c
 	}
-	switch {
+	switch short := e.worldShortfall(); {
 	case e.Unfinished != "" && e.Stopped == 0:
 		return Cause{Reason: diagnose.LaunchAbandoned}
+	case short != nil:
+		return short.cause(e.Runtime)
 	case e.whyIncomplete() != "":
 		return Cause{Reason: mpi.ReasonWorldIncomplete}
 	}

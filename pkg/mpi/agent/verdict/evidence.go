@@ -28,6 +28,10 @@ type Evidence struct {
 	SaidLost time.Time
 	// Launches are when the newest launch on each node began, by the first label of its name.
 	Launches map[string]time.Time
+	// Runtime is the dialect that the runtime is for, empty if it is unknown.
+	Runtime mpi.Dialect
+	// Asked are the worlds that launches inside of the command asked for, in the order of time.
+	Asked []AskedWorld
 	// Launched is the newest launch inside of the command, as the launcher's pod saw it.
 	Launched Launch
 	// Losses are what the remote shells noticed, in the order of time.

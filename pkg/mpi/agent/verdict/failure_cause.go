@@ -22,6 +22,8 @@ type Cause struct {
 	Lost bool
 	// Rank is the rank that is to blame, nil for none.
 	Rank *mpi.RankEnd
+	// short is a launch that had less than its world, nil for none.
+	short *shortfall
 	// said is what the output says of it, output what the output says at all; nil for nothing.
 	said, output *diagnose.OutputFinding
 	// ofDaemon reports whether it shows by the end of a launch daemon, daemon its exit code, 0 where only its launcher told.

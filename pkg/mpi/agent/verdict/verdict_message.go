@@ -22,6 +22,8 @@ func (e Evidence) verdictMessage(c Cause) string {
 		return joinParts(e.ignoredFailures(), e.idleNodes())
 	case c.Reason == diagnose.LaunchAbandoned:
 		return fmt.Sprintf("%s while its launch `%s` still ran, which ended with it (%s=true allows that)", ended, e.Unfinished, AllowUnfinishedVariable)
+	case c.short != nil:
+		return ended + c.short.describe(e.Runtime)
 	case c.Reason == mpi.ReasonWorldIncomplete:
 		return ended + ", but " + e.whyIncomplete()
 	case c.Reason == mpi.ReasonCommandKilled && e.Status.Signal() == syscall.SIGSEGV: // the launcher is a launch daemon too, where it runs ranks

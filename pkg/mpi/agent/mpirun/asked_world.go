@@ -1,0 +1,231 @@
+package mpirun
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+)
+
+// commandLine is what a command line asks for, as far as it has been read.
+type commandLine struct {
+	job
+	// hosts are those that the options name, by first labels; named reports whether they name any.
+	hosts []mpi.Host
+	named bool
+	// ranks is the number of all programs together, perNode the most on one node; 0 if no option bounds it.
+	ranks, perNode int
+	// programs counts what is started, uncounted the programs without a number of ranks.
+	programs, uncounted int
+	// unreadable reports whether the world cannot be known from the options.
+	unreadable bool
+}
+
+// job is what there is for a launcher to use.
+type job struct {
+	dialect mpi.Dialect
+	table   mpi.HostTable
+	// own is the host name of the launcher's pod, hostfile the file with all hosts of the job, in Hydra's syntax.
+	own, hostfile string
+	// read reads a file by the name that a command line has for it.
+	read func(name string) ([]byte, error)
+}
+
+// askedWorld returns the world that the arguments of a launcher ask for, nil if they start nothing or cannot be read, and
+// writes what that launcher would misread in its own terms. A launcher fills the slots of a host, or as many as the options allow for each, before it takes the next one, so that the
+// number of ranks says how many hosts it uses at least.
+func (j job) askedWorld(args []string) *verdict.AskedWorld {
+	c := commandLine{job: j}
+	for part := range slices.Values(splitPrograms(args)) {
+		c.readProgram(part)
+	}
+	if c.unreadable || c.programs == 0 || c.programs > 1 && c.uncounted > 0 {
+		return nil
+	}
+	if !c.named {
+		c.addJobHosts()
+	}
+	world := &verdict.AskedWorld{Ranks: c.ranks, AtLeast: len(c.hosts)}
+	for _, host := range c.hosts {
+		world.Hosts = append(world.Hosts, host.Name)
+	}
+	if most := c.mostOnOneHost(); c.ranks > 0 && most > 0 {
+		world.AtLeast = min(world.AtLeast, (c.ranks+most-1)/most)
+	}
+	return world
+}
+
+// mostOnOneHost returns how many ranks one host may get. Intel's Hydra ignores the slots of lists and files of hosts: it
+// gives each as many as the job has slots for one.
+func (c *commandLine) mostOnOneHost() int {
+	if c.perNode > 0 {
+		return c.perNode
+	}
+	listed := commandLine{job: c.job, hosts: c.hosts}
+	if c.dialect == mpi.IntelHydra {
+		listed.hosts = nil
+		listed.addJobHosts()
+	}
+	most := int32(0)
+	for _, host := range listed.hosts {
+		most = max(most, host.Slots)
+	}
+	return int(most)
+}
+
+// splitPrograms splits arguments where ":" separates several programs.
+func splitPrograms(args []string) (programs [][]string) {
+	for {
+		end := slices.Index(args, ":")
+		if end < 0 {
+			return append(programs, args)
+		}
+		programs, args = append(programs, args[:end]), args[end+1:]
+	}
+}
+
+// addJobHosts adds all hosts of the job.
+func (c *commandLine) addJobHosts() {
+	c.eachLine(c.hostfile, func(words []string) { c.addHost(words[0], 1) })
+}
+
+// readProgram reads the options before a program.
+func (c *commandLine) readProgram(args []string) {
+	before := c.ranks
+	for len(args) > 0 && !c.unreadable {
+		if !strings.HasPrefix(args[0], "-") {
+			c.programs++
+			if c.ranks == before {
+				c.uncounted++
+			}
+			return
+		}
+		name, value, inline := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+		args = args[1:]
+		skipped, known := valuesOf[name]
+		switch {
+		case known && !inline:
+			args = args[min(skipped, len(args)):]
+		case known:
+		case inline:
+			c.readOption(name, value)
+		case len(args) > 0:
+			c.readOption(name, args[0])
+			args[0] = c.translate(name, args[0])
+			args = args[1:]
+		}
+	}
+}
+
+// readOption notes what an option says about the world.
+func (c *commandLine) readOption(name, value string) {
+	switch worldOptions[name] {
+	case ranksOption:
+		c.ranks += c.count(value)
+	case perNodeOption:
+		c.perNode = c.count(value)
+	case hostsOption:
+		c.named = true
+		for item := range strings.SplitSeq(value, ",") {
+			c.addHost(item, 1)
+		}
+	case hostfileOption:
+		c.named = true
+		c.eachLine(value, func(words []string) { c.addHost(words[0], c.slotsOf(words)) })
+	case rankfileOption: // lines such as `rank 0=host slot=1`
+		c.named = true
+		c.eachLine(value, func(words []string) {
+			_, host, _ := strings.Cut(strings.Join(words[:min(len(words), 2)], " "), "=")
+			c.addHost(host, 1)
+		})
+	case appFileOption:
+		c.eachLine(value, c.readProgram)
+	case mappingOption:
+		c.readMapping(strings.Split(value, ":"))
+	default:
+		c.unreadable = true
+	}
+}
+
+// readMapping reads a policy such as `ppr:2:node` or `node:OVERSUBSCRIBE`. A list of its own, and a number for parts of a
+// machine, leave the world open.
+func (c *commandLine) readMapping(policy []string) {
+	switch policy[0] {
+	case "ppr":
+		if len(policy) < 3 || policy[2] != "node" {
+			c.unreadable = true
+			return
+		}
+		c.perNode = c.count(policy[1])
+	case "seq", "rankfile":
+		c.unreadable = true
+	}
+}
+
+func (c *commandLine) count(text string) int {
+	n, err := strconv.ParseInt(text, 10, 32)
+	c.unreadable = c.unreadable || err != nil || n < 1
+	return int(n)
+}
+
+// slotsOf reads the slots of a line of a hostfile in the syntax of Open MPI.
+func (c *commandLine) slotsOf(words []string) int32 {
+	for _, word := range words {
+		if value, is := strings.CutPrefix(word, "slots="); is {
+			return int32(c.count(value))
+		}
+	}
+	return 1
+}
+
+// addHost adds a host of the job with its slots, `host:2` with two. Mentions of a host add up. Other hosts are not judged.
+func (c *commandLine) addHost(text string, slots int32) {
+	name, count, given := strings.Cut(text, ":")
+	if given {
+		slots = int32(c.count(count))
+	}
+	if strings.ContainsAny(name, "+^") { // relative to the others, or without them
+		c.unreadable = true
+		return
+	}
+	label, ours := c.labelOf(name)
+	if !ours {
+		return
+	}
+	if i := slices.IndexFunc(c.hosts, func(h mpi.Host) bool { return h.Name == label }); i >= 0 {
+		c.hosts[i].Slots += slots
+		return
+	}
+	c.hosts = append(c.hosts, mpi.Host{Name: label, Slots: slots})
+}
+
+// labelOf returns the first label of the host of the job that has a name or an address.
+func (j job) labelOf(name string) (label string, ours bool) {
+	name = name[strings.Index(name, "@")+1:]
+	if name == "localhost" || name == "127.0.0.1" || hosts.FirstLabel(name) == j.own {
+		return j.own, true
+	}
+	host, found := hosts.FindAddress(j.table, name)
+	if !found {
+		host, found = hosts.FindHost(j.table, name)
+	}
+	return hosts.FirstLabel(host.Name), found
+}
+
+// eachLine takes the words of each line of a file.
+func (c *commandLine) eachLine(file string, take func(words []string)) {
+	text, err := c.read(file)
+	if err != nil {
+		c.unreadable = true
+		return
+	}
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		if words := strings.Fields(line); len(words) > 0 {
+			take(words)
+		}
+	}
+}

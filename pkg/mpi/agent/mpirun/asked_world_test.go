@@ -1,0 +1,157 @@
+package mpirun
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+)
+
+// threeNodes is a job of three nodes with two slots each, the first of which is the launcher's pod.
+func threeNodes(dialect mpi.Dialect) job {
+	files := map[string]string{
+		"/run/hostfile": "j-launcher-0-0:2\nj-node-0-0.j:2\nj-node-0-1.j:2\n",
+		"two":           "# mine\nj-node-0-0 slots=4 max_slots=4\n\nuser@10.0.0.3 slots=4\n",
+		"hydra":         "j-node-0-0:1\nj-node-0-1:1\n",
+		"relative":      "+n1\n",
+		"ranks":         "rank 0=j-node-0-0 slot=0\nrank 1=10.0.0.3 slot=0\n",
+		"programs":      "-n 2 ./a\n-n 4 ./b -n 9\n",
+	}
+	return job{
+		dialect: dialect, own: "j-launcher-0-0", hostfile: "/run/hostfile",
+		table: mpi.HostTable{Hosts: []mpi.HostAddress{
+			{Name: "j-launcher-0-0.j", Address: "10.0.0.1"}, {Name: "j-node-0-0.j", Address: "10.0.0.2"}, {Name: "j-node-0-1.j", Address: "10.0.0.3"},
+		}},
+		read: func(name string) ([]byte, error) {
+			text, found := files[name]
+			if !found {
+				return nil, errors.New("no such file")
+			}
+			return []byte(text), nil
+		},
+	}
+}
+
+func TestAskedWorld(t *testing.T) {
+	all := []string{"j-launcher-0-0", "j-node-0-0", "j-node-0-1"}
+	nodes := all[1:]
+	world := func(ranks, atLeast int, hosts ...string) *verdict.AskedWorld {
+		return &verdict.AskedWorld{Ranks: ranks, Hosts: hosts, AtLeast: atLeast}
+	}
+	cases := map[string]struct {
+		line string
+		want *verdict.AskedWorld
+	}{
+		"nothing else":           {"./train", world(0, 3, all...)},
+		"all ranks":              {"-n 6 ./train -n 1 -H other", world(6, 3, all...)},
+		"fewer ranks":            {"-np 3 ./train", world(3, 2, all...)},
+		"one rank":               {"-n 1 ./train", world(1, 1, all...)},
+		"more ranks than slots":  {"--oversubscribe -n 64 ./train", world(64, 3, all...)},
+		"short names":            {"-H j-node-0-0,j-node-0-1 ./train", world(0, 2, nodes...)},
+		"full names":             {"--host j-node-0-0.j,j-node-0-1.j.ns.svc.cluster.local ./train", world(0, 2, nodes...)},
+		"addresses":              {"-hosts 10.0.0.2,10.0.0.3 ./train", world(0, 2, nodes...)},
+		"mixed, with slots":      {"--host j-node-0-0:2,10.0.0.3:2 -n 2 ./train", world(2, 1, nodes...)},
+		"a host many times":      {"-H j-node-0-0,j-node-0-0 -n 2 ./train", world(2, 1, "j-node-0-0")},
+		"one slot each":          {"-H j-node-0-0,j-node-0-1 -n 2 ./train", world(2, 2, nodes...)},
+		"this pod":               {"-host localhost ./train", world(0, 1, "j-launcher-0-0")},
+		"another's host":         {"-host elsewhere.example.org ./train", world(0, 0)},
+		"relative":               {"-H +n1 ./train", nil},
+		"own hostfile":           {"--hostfile two ./train", world(0, 2, nodes...)},
+		"own hostfile, few":      {"--hostfile two -n 4 ./train", world(4, 1, nodes...)},
+		"own hostfile of Hydra":  {"-f hydra -n 2 ./train", world(2, 2, nodes...)},
+		"relative hostfile":      {"--hostfile relative ./train", nil},
+		"missing hostfile":       {"--hostfile none ./train", nil},
+		"rankfile":               {"-rf ranks -n 2 ./train", world(2, 2, nodes...)},
+		"per node":               {"-ppn 1 -n 2 ./train", world(2, 2, all...)},
+		"per node, policy":       {"--map-by ppr:1:node -n 3 ./train", world(3, 3, all...)},
+		"per socket":             {"--map-by ppr:1:socket -n 3 ./train", nil},
+		"policy":                 {"--map-by node:OVERSUBSCRIBE ./train", world(0, 3, all...)},
+		"policy with =":          {"--map-by=slot --bind-to=core ./train", world(0, 3, all...)},
+		"sequential":             {"--map-by seq ./train", nil},
+		"two programs":           {"-n 2 ./a : -n 2 ./b", world(4, 2, all...)},
+		"two programs, own host": {"-H j-node-0-0 -n 1 ./a : -H j-node-0-1 -n 1 ./b", world(2, 2, nodes...)},
+		"two programs, no ranks": {"./a : -n 2 ./b", nil},
+		"app file":               {"--app programs", world(6, 3, all...)},
+		"other options":          {"--allow-run-as-root -x A=1 -x B --mca btl ^openib -genv C 1 --tag-output -wdir /w -n 6 ./train", world(6, 3, all...)},
+		"Horovod's":              {"-np 2 -H j-node-0-0:1,j-node-0-1:1 -bind-to none -map-by slot -mca pml ob1 -x A python t.py", world(2, 2, nodes...)},
+		"an unknown option":      {"--brand-new 7 -n 1 ./train", nil},
+		"version":                {"--version", nil},
+		"no program":             {"-n 2", nil},
+		"no arguments":           {"", nil},
+		"no number":              {"-n x ./train", nil},
+		"a number too large":     {"-n 99999999999999 ./train", nil},
+		"an option at the end":   {"-n", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := threeNodes(mpi.PRRTE).askedWorld(strings.Fields(tc.line))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: %s", tc.line, diff)
+			}
+		})
+	}
+}
+
+// Intel's Hydra goes by I_MPI_PERHOST, which is the slots of the job, whatever a list or a file of hosts says.
+func TestIntelFillsTheSlotsOfTheJob(t *testing.T) {
+	for dialect, want := range map[mpi.Dialect]int{mpi.Hydra: 2, mpi.IntelHydra: 1} {
+		got := threeNodes(dialect).askedWorld(strings.Fields("-hosts j-node-0-0,j-node-0-1 -n 2 ./train"))
+		if got == nil || got.AtLeast != want {
+			t.Errorf("%s: %+v, want %d hosts", dialect, got, want)
+		}
+	}
+}
+
+// `mpirun --hostfile /etc/mpi/hostfile` is how Kubeflow's SDK begins each command. What a program gets is its own.
+func TestLaunchersGetWhatTheyUnderstand(t *testing.T) {
+	line := "-H 10.0.0.1:2,j-node-0-0,10.9.9.9 --hostfile " + mpi.HostfilePath + " ./train -H 10.0.0.1 --hostfile " + mpi.HostfilePath
+	program := " ./train -H 10.0.0.1 --hostfile " + mpi.HostfilePath
+	for dialect, want := range map[mpi.Dialect]string{
+		mpi.ORTE:       line,
+		mpi.PRRTE:      "-H j-launcher-0-0:2,j-node-0-0,10.9.9.9 --hostfile " + mpi.HostfilePath + program,
+		mpi.Hydra:      "-H 10.0.0.1:2,j-node-0-0,10.9.9.9 --hostfile /run/hostfile" + program,
+		mpi.IntelHydra: "-H 10.0.0.1:2,j-node-0-0,10.9.9.9 --hostfile /run/hostfile" + program,
+		"":             line,
+	} {
+		args := strings.Fields(line)
+		j := threeNodes(dialect)
+		read := j.read
+		j.read = func(name string) ([]byte, error) {
+			if name == mpi.HostfilePath {
+				name = "two"
+			}
+			return read(name)
+		}
+		j.askedWorld(args)
+		if got := strings.Join(args, " "); got != want {
+			t.Errorf("%s: got  %s\nwant %s", dialect, got, want)
+		}
+	}
+}
+
+func TestRanksOfHydraHaveTheValuesOfTheirOwnPods(t *testing.T) {
+	variables := []string{"HOSTNAME=launcher", "JOB_COMPLETION_INDEX=0", "DATA=/d"}
+	for dialect, want := range map[mpi.Dialect][]string{mpi.ORTE: variables, mpi.PRRTE: variables, mpi.Hydra: {"DATA=/d"}, mpi.IntelHydra: {"DATA=/d"}} {
+		if diff := cmp.Diff(want, (job{dialect: dialect}).environment(slices.Clone(variables))); diff != "" {
+			t.Errorf("%s: %s", dialect, diff)
+		}
+	}
+}
+
+// Whatever a command line is, it is read to its end and asks for no more hosts than it may use.
+func FuzzAskedWorld(f *testing.F) {
+	for _, line := range []string{"-n 2 ./a : -n 2 ./b", "-H a,b:2 --hostfile two x", "--map-by ppr:2:node x", "-rf ranks", "--app programs", "- -- : :"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		got := threeNodes(mpi.IntelHydra).askedWorld(strings.Fields(line))
+		if got != nil && (got.AtLeast < 0 || got.AtLeast > len(got.Hosts) || got.Ranks < 0) {
+			t.Errorf("%q: %+v", line, got)
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package mpirun
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
+	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+)
+
+// Shim is the agent in the place of a launcher.
+type Shim struct {
+	Settings state.Settings
+	// Hostname is the host name of the launcher's pod.
+	Hostname string
+	// Environment is that of the command line.
+	Environment []string
+}
+
+// Become makes this process the launcher that a command line means. It returns only with an error.
+func (s Shim) Become(argv []string) error {
+	shim := s.Settings.ShimDir()
+	path := withoutFolder(process.SearchPath(s.Environment), shim)
+	launcher, err := findLauncher(argv[0], shim, path)
+	if err != nil {
+		return err
+	}
+	j := job{
+		dialect: dialectOf(launcher), own: hosts.FirstLabel(s.Hostname), hostfile: s.Settings.HydraHostfilePath(), read: os.ReadFile,
+	}
+	j.table, _ = state.ReadHostTable(s.Settings.HostTablePath()) // a job of one pod has none
+	line := strings.Join(argv, " ")
+	argv = slices.Clone(argv)
+	if asked := j.askedWorld(argv[1:]); asked != nil {
+		asked.Line, asked.Dialect = program.QuoteCommand(line), j.dialect
+		_ = state.AppendRecord(s.Settings.AskedWorldsPath(), asked) // without it the verdict knows less, and the launch works
+	}
+	if filepath.Dir(argv[0]) == shim {
+		argv[0] = launcher // Open MPI finds its own files by it
+	}
+	environment := process.OverrideVariables(s.Environment, []string{"PATH=" + path})
+	return fmt.Errorf("become %s: %w", launcher, syscall.Exec(launcher, argv, j.environment(environment)))
+}
+
+func withoutFolder(searchPath, folder string) string {
+	folders := slices.DeleteFunc(filepath.SplitList(searchPath), func(f string) bool { return f == folder })
+	return strings.Join(folders, string(filepath.ListSeparator))
+}
+
+// translate returns the value of an option in the launcher's own terms. Kubeflow's SDK begins each command with `mpirun
+// --hostfile /etc/mpi/hostfile`, whose syntax is Open MPI's: Hydra refuses it. PRRTE up to 3.0.8 gives the launcher's own pod
+// no slots where `-H` has its address, and then leaves out all other nodes (openpmix/prrte, "Ensure we have HNP node aliases").
+func (j job) translate(option, value string) string {
+	switch {
+	case j.dialect == mpi.PRRTE && worldOptions[option] == hostsOption:
+		return j.withNames(value)
+	case value == mpi.HostfilePath && (j.dialect == mpi.Hydra || j.dialect == mpi.IntelHydra):
+		return j.hostfile
+	}
+	return value
+}
+
+// withNames returns a list of hosts with their names instead of their addresses.
+func (j job) withNames(list string) string {
+	items := strings.Split(list, ",")
+	for i, item := range items {
+		address, slots, given := strings.Cut(item, ":")
+		if host, found := hosts.FindAddress(j.table, address); found {
+			if items[i] = hosts.FirstLabel(host.Name); given {
+				items[i] += ":" + slots
+			}
+		}
+	}
+	return strings.Join(items, ",")
+}
+
+// ofThePod are variables that differ between the pods of a job.
+var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
+
+// environment returns the environment of the launcher. Hydra gives its own to all ranks, over what they would have from the
+// container of their node (MPICH 4.0; ORTE and PRRTE do not): what differs between pods is left out, so that ranks have the
+// values of their own pods.
+func (j job) environment(variables []string) []string {
+	if j.dialect != mpi.Hydra && j.dialect != mpi.IntelHydra {
+		return variables
+	}
+	return slices.DeleteFunc(variables, func(v string) bool { return slices.Contains(ofThePod, process.VariableName(v)) })
+}

@@ -77,10 +77,6 @@ func orteVariables() []Variable {
 func prrteVariables() []Variable {
 	return []Variable{
 		{"PRTE_MCA_prte_default_hostfile", HostfilePath, "the nodes of the job; Open MPI 5 ignores every ORTE name silently"},
-		{
-			"PRTE_MCA_prte_keep_fqdn_hostnames", "true",
-			"with `-H` and full names PRRTE would cut those of the nodes only, and place all ranks in the launcher",
-		},
 		{"PRTE_MCA_plm_ssh_agent", RshBin, "daemons are started through the agent, the image needs no ssh"},
 		{"PRTE_MCA_plm_ssh_no_tree_spawn", "true", "tree spawn hangs for some host counts (open-mpi/ompi#7087, #8282)"},
 		{"PRTE_MCA_oob_tcp_retry_delay", "1", refusedAtFirst},

@@ -68,14 +68,14 @@ func (r GateResult) WithinBounds() GateResult {
 	}
 	r.Failures = slices.Clone(r.Failures[:min(len(r.Failures), maxFailures)])
 	for i, f := range r.Failures {
-		r.Failures[i] = NodeFailure{clipFailureText(f.Name), clipFailureText(f.Address), clipFailureText(f.Error)}
+		r.Failures[i] = NodeFailure{clipText(f.Name, maxFailureText), clipText(f.Address, maxFailureText), clipText(f.Error, maxFailureText)}
 	}
 	return r
 }
 
-// clipFailureText clones, so that nothing keeps the long text in memory, and leaves out a character that it would cut.
-func clipFailureText(text string) string {
-	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), maxFailureText)], ""))
+// clipText clones, so that nothing keeps the long text in memory, and leaves out a character that it would cut.
+func clipText(text string, most int) string {
+	return strings.Clone(strings.ToValidUTF8(text[:min(len(text), most)], ""))
 }
 
 // NodeFailure is a node that did not pass the gate.

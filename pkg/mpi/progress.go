@@ -1,5 +1,10 @@
 package mpi
 
+import (
+	"slices"
+	"time"
+)
+
 // The names of the subsystems by which the launcher's agent learns what goes on.
 const (
 	// ProgressSubsystem: the launcher's agent asks a node's agent what its ranks have done so far; the request is a
@@ -7,7 +12,41 @@ const (
 	ProgressSubsystem = "lockstep-progress"
 	// LaunchTimingsSubsystem: anybody who holds the key asks the launcher's agent how far the launch is; the answer is a Phases.
 	LaunchTimingsSubsystem = "lockstep-phases"
+	// WarningsSubsystem: the controller asks the launcher's agent what it sees go wrong while the command runs; the request is
+	// the JobWarnings that it knows. The answer comes once they differ, and after WarningsHold at the latest.
+	WarningsSubsystem = "lockstep-warnings"
 )
+
+// WarningsHold is how long a launcher may hold the answer to a request for warnings. One connection for each running job
+// stays open meanwhile.
+const WarningsHold = 5 * time.Minute
+
+// JobWarnings are what the agents of a job see go wrong while its command runs, the most important first.
+type JobWarnings struct {
+	Warnings []JobWarning `json:"warnings,omitempty"`
+}
+
+// JobWarning is a trouble of a job that goes on, and may go on forever.
+type JobWarning struct {
+	Reason Reason `json:"reason"`
+	// Message says what was seen, without times that change from look to look.
+	Message string `json:"message"`
+}
+
+// maxWarnings and maxWarningText bound what a launcher may say: the image of a user may answer in its place.
+const (
+	maxWarnings    = 8
+	maxWarningText = 2 << 10
+)
+
+// WithinBounds returns the warnings with no more of them, and no longer texts, than are shown.
+func (w JobWarnings) WithinBounds() JobWarnings {
+	bounded := slices.Clone(w.Warnings[:min(len(w.Warnings), maxWarnings)])
+	for i, warning := range bounded {
+		bounded[i] = JobWarning{Reason(clipText(string(warning.Reason), maxFailureText)), clipText(warning.Message, maxWarningText)}
+	}
+	return JobWarnings{bounded}
+}
 
 // The environment variables of the launcher that turn the watch for hangs on: a duration such as `10m`, and what counts
 // as progress, `output` (the default) or `output,cpu`.
@@ -19,6 +58,15 @@ const (
 // ReasonHang is the reason of a verdict: no process of the job did anything for longer than it was allowed to.
 const ReasonHang Reason = "Hang"
 
+// The reasons of warnings that only the agents see.
+const (
+	// ReasonLaunchStuck: a launcher waits although no rank runs, because all have ended or none ever started. A launcher whose
+	// ranks have all ended is ended, and this is the reason of the verdict if how they ended is unknown.
+	ReasonLaunchStuck Reason = "LaunchStuck"
+	// ReasonRankHeldUp: a rank is stopped, or waits for a processor while others wait for it.
+	ReasonRankHeldUp Reason = "RankHeldUp"
+)
+
 // ProgressRequest says what a Progress shall hold.
 type ProgressRequest struct {
 	// Evidence asks what every process is waiting for.
@@ -27,6 +75,8 @@ type ProgressRequest struct {
 	Stranded bool `json:"stranded,omitempty"`
 	// Ranks asks how the ranks are scheduled.
 	Ranks bool `json:"ranks,omitempty"`
+	// Remains asks what is left of a launch.
+	Remains bool `json:"remains,omitempty"`
 	// Unanswered asks for the connections that nobody answers. For it the kernel goes through a table of all connections, twice, that is as large as
 	// the machine has memory for: 7 ms of a processor that a rank may be using on a machine of 24 GB, more on larger ones.
 	Unanswered bool `json:"unanswered,omitempty"`
@@ -50,6 +100,8 @@ type Progress struct {
 	LaunchAge *float64 `json:"launchAge,omitempty"`
 	// Daemons is how many of the processes belong to the launch: daemons and the shells that started them.
 	Daemons int `json:"daemons,omitempty"`
+	// Remains is what is left of a launch, nil if nobody asked.
+	Remains *LaunchRemains `json:"remains,omitempty"`
 	// Unanswered holds the TCP connections of the pod that nobody answers, those tried most often first.
 	Unanswered []UnansweredConnection `json:"unanswered,omitempty"`
 	// Evidence says what the ranks are doing, the lowest rank first, at most MaxEvidence of them.
@@ -59,6 +111,23 @@ type Progress struct {
 	// Ranks says how the processes of ranks are scheduled, at most MaxRankSchedules of them.
 	Ranks []RankSchedule `json:"ranks,omitempty"`
 }
+
+// LaunchRemains is what runs in a pod of what a launch started there.
+type LaunchRemains struct {
+	// Waits reports whether an MPI launcher waits here for ranks of its own: not `prun`, whose ranks belong to `prte`.
+	Waits bool `json:"waits,omitempty"`
+	// Programs counts those that run, launch daemons and remote shells apart. Started reports whether there were any: one
+	// runs, or a launch daemon has waited for the end of one.
+	Programs int  `json:"programs,omitempty"`
+	Started  bool `json:"started,omitempty"`
+	// Orphans are programs that have lost their launch, as a child that a rank left in the background, at most MaxOrphans.
+	Orphans []StuckProcess `json:"orphans,omitempty"`
+	// OrphanWork grows as orphans compute or write: hundredths of seconds and KiB.
+	OrphanWork uint64 `json:"orphanWork,omitempty"`
+}
+
+// MaxOrphans bounds what a pod says about orphans.
+const MaxOrphans = 4
 
 // MaxRankSchedules bounds what a node says about how its ranks are scheduled.
 const MaxRankSchedules = 256

@@ -107,6 +107,8 @@ type NodeReport struct {
 	// their world has, 0 when that is not known, -1 when there was more than one world.
 	Seen  int `json:"seen,omitempty"`
 	World int `json:"world,omitempty"`
+	// EndedWell is how many ranks of the newest launch were seen to exit with 0.
+	EndedWell int `json:"endedWell,omitempty"`
 	// Numbers are those of the ranks that were seen of the newest launch by Hydra. A verdict does without.
 	Numbers []int `json:"numbers,omitempty"`
 	// Ranks holds the first ranks of the node that failed, in the order of time: those of its newest launch, and those of the

@@ -63,7 +63,8 @@ func TestEntries(t *testing.T) {
 var elsewhere = map[mpi.Reason]string{
 	RuntimeNotFound: "job", InvalidRuntime: "job", InvalidPatch: "job", InitializerUnsupported: "job", InvalidWorld: "job", NameTooLong: "job",
 	NameTaken: "job", ReservedVariable: "job", InvalidTrace: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
-	JobSetFailed: "job", JobSetDeleted: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent", GateTimeout: "gate",
+	JobSetFailed: "job", JobSetDeleted: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent",
+	LaunchStuck: "agent", RankHeldUp: "agent", GateTimeout: "gate",
 	ConnectionTimedOut: "gate", GangTimeout: "job",
 }
 

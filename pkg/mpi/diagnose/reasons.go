@@ -140,6 +140,10 @@ const (
 	LaunchAbandoned mpi.Reason = "LaunchAbandoned"
 	// Hang: no rank made progress for longer than the job allows.
 	Hang mpi.Reason = "Hang"
+	// LaunchStuck: a launcher waits although no rank runs.
+	LaunchStuck = mpi.ReasonLaunchStuck
+	// RankHeldUp: a rank is stopped, or waits for a processor.
+	RankHeldUp = mpi.ReasonRankHeldUp
 	// DeadlineExceeded: the job took longer than its activeDeadlineSeconds.
 	DeadlineExceeded mpi.Reason = "DeadlineExceeded"
 

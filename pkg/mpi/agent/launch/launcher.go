@@ -48,7 +48,7 @@ func (l Launcher) Run(ctx context.Context, listener net.Listener, command Comman
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	serving, closed := l.startServing(ctx, listener)
+	serving, closed := l.startServing(ctx, listener, command.Reaper.IsChild)
 	defer func() { stop(); <-closed }()
 	judged, code := l.passGateAndRun(ctx, serving, path, command)
 	timings := serving.times.snapshot()
@@ -82,7 +82,7 @@ func (l Launcher) passGateAndRun(ctx context.Context, serving *servedEndpoints, 
 func (l Launcher) PassGate(ctx context.Context, listener net.Listener, signals <-chan os.Signal) (mpi.Verdict, int) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	serving, closed := l.startServing(ctx, listener)
+	serving, closed := l.startServing(ctx, listener, func(int) bool { return true })
 	defer func() { stop(); <-closed }()
 	result, table, failed, code := l.passGate(ctx, serving, signals)
 	if code != 0 {
@@ -104,14 +104,18 @@ type servedEndpoints struct {
 	hostTable *hostTableReceiver
 	times     *timeline
 	tracker   *watch.ProcessTracker
+	warnings  *warningBoard
 }
 
-// startServing starts to answer pushes. The returned channel is closed when the server has drained.
-func (l *Launcher) startServing(ctx context.Context, listener net.Listener) (*servedEndpoints, <-chan struct{}) {
+// startServing starts to answer pushes. Started reports whether the agent started one of its children. The returned channel is closed when
+// the server has drained.
+func (l *Launcher) startServing(ctx context.Context, listener net.Listener, started func(pid int) bool) (*servedEndpoints, <-chan struct{}) {
 	if address, err := netip.ParseAddrPort(listener.Addr().String()); err == nil && !address.Addr().IsUnspecified() {
 		l.Address = address.Addr().Unmap().String()
 	}
-	f := &servedEndpoints{hostTable: newHostTableReceiver(l.otherHosts()), times: newTimeline(time.Now), tracker: watch.NewProcessTracker()}
+	f := &servedEndpoints{
+		hostTable: newHostTableReceiver(l.otherHosts()), times: newTimeline(time.Now), tracker: watch.NewProcessTracker(started), warnings: newWarningBoard(),
+	}
 	closed := make(chan struct{})
 	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
@@ -119,6 +123,7 @@ func (l *Launcher) startServing(ctx context.Context, listener net.Listener) (*se
 			mpi.HostTableSubsystem:     f.hostTable.answerPush,
 			mpi.LaunchTimingsSubsystem: f.times.answerRequest,
 			mpi.ProgressSubsystem:      f.tracker.AnswerProgress,
+			mpi.WarningsSubsystem:      f.warnings.answerRequest,
 			mpi.ProbeSubsystem:         new(probe.Rendezvous).Answer,
 		}},
 	}

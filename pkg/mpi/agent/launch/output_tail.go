@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -19,6 +20,10 @@ type outputTail struct {
 	// files are what the command gets for its standard streams.
 	files  []*os.File
 	output []*copiedStream
+
+	// judged is the last write when warning was made of the output.
+	judged  time.Time
+	warning *mpi.JobWarning
 }
 
 // copiedStream is one stream.
@@ -31,6 +36,8 @@ type copiedStream struct {
 	last []byte
 	// shortened reports whether text before last was dropped: last may begin within a line.
 	shortened bool
+	// wroteAt is when something was written for the last time.
+	wroteAt time.Time
 	// daemonLostAt is when a launcher said for the last time that it lost a daemon.
 	lostAt time.Time
 }
@@ -86,22 +93,38 @@ func (t *outputTail) closeFiles() {
 // once all that the command wrote has been passed on.
 func (t *outputTail) awaitLastLines() []string {
 	release := time.Now().Add(lastOutput)
-	var lines []string
 	for _, c := range t.output {
 		_ = c.read.SetReadDeadline(release) // pipes take deadlines
 		<-c.done
+	}
+	return t.lastLines()
+}
+
+// lastLines returns the last lines of standard output and then those of standard error, as far as they have come.
+func (t *outputTail) lastLines() (lines []string) {
+	for _, c := range t.output {
 		lines = append(lines, c.keptLines()...)
 	}
 	return lines
 }
 
+// lastWrite is when something was written for the last time, zero for never.
+func (t *outputTail) lastWrite() time.Time {
+	return t.latest(func(c *copiedStream) time.Time { return c.wroteAt })
+}
+
 // daemonLostAt is when a launcher said for the last time that it lost a daemon, zero for never.
 func (t *outputTail) daemonLostAt() time.Time {
+	return t.latest(func(c *copiedStream) time.Time { return c.lostAt })
+}
+
+// latest returns the latest time of all streams.
+func (t *outputTail) latest(of func(*copiedStream) time.Time) time.Time {
 	var last time.Time
 	for _, c := range t.output {
 		c.mu.Lock()
-		if c.lostAt.After(last) {
-			last = c.lostAt
+		if at := of(c); at.After(last) {
+			last = at
 		}
 		c.mu.Unlock()
 	}
@@ -134,6 +157,7 @@ func (c *copiedStream) Write(text []byte) (int, error) {
 func (c *copiedStream) keepText(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.wroteAt = time.Now()
 	c.last = append(c.last, text...)
 	if bytes.Contains(c.last[max(0, len(c.last)-len(text)-len(diagnose.LostDaemonMarker)):], []byte(diagnose.LostDaemonMarker)) {
 		c.lostAt = time.Now()

@@ -38,6 +38,7 @@ type runningJob struct {
 	table   mpi.HostTable
 	child   *process.Process
 	ranks   *watch.RankWatcher
+	output  *outputTail
 	// lastReports are what the nodes said last.
 	lastReports *lastReports
 }
@@ -68,16 +69,17 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	j := &runningJob{
-		Launcher: l, servedEndpoints: serving, command: command, table: table, child: child, lastReports: newLastReports(),
+		Launcher: l, servedEndpoints: serving, command: command, table: table, child: child, output: output, lastReports: newLastReports(),
 		ranks: watch.NewRankWatcher(serving.tracker.Proxies, !l.runsRanks()),
 	}
-	attended := j.superviseCommand(watching)
+	attend := j.superviseCommand(watching)
 	stopped := j.awaitCommand()
 	quiet, _ := j.ranks.QuietSince()
 	e := verdict.Evidence{
 		Argv: command.Argv, Runtime: l.Dialect, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now(),
 	}
-	e.Hang, e.Blocked = attended()
+	seen := attend()
+	e.Hang, e.Blocked, e.Stuck = seen.hang, seen.blocked, seen.stuck
 	if e.Status.Code() == 0 && e.Stopped == 0 && !l.AllowUnfinished {
 		e.Unfinished, e.Stopped = j.ranks.WaitForLauncherExit(ctx, command.Signals)
 	}

@@ -18,10 +18,19 @@ import (
 // hangGrace is the time between SIGTERM and SIGKILL for the command of a job that has hung.
 const hangGrace = 2 * time.Second
 
-// superviseCommand looks after a running command: it times the launch, tells what may be in its way, and ends a job that has hung by the rule of
-// its user. The returned function is called when the command has ended: it stops that, and says what was seen of a hang, and which
-// connection nobody answered at the end. Ranks are watched until the context ends.
-func (j *runningJob) superviseCommand(ctx context.Context) func() (*verdict.Hang, *verdict.BlockedConnection) {
+// attended is what was seen of a command while it ran.
+type attended struct {
+	// hang is why the command was ended, blocked the connection that nobody answered at the end; nil for none.
+	hang    *verdict.Hang
+	blocked *verdict.BlockedConnection
+	// stuck says what was seen of a launch that was ended because all its ranks had, empty for none.
+	stuck string
+}
+
+// superviseCommand looks after a running command: it times the launch, posts what may be in its way, ends a launch whose ranks have all
+// ended, and a job that has hung by the rule of its user. The returned function is called when the command has ended: it stops that, and
+// returns what was seen. Ranks are watched until the context ends.
+func (j *runningJob) superviseCommand(ctx context.Context) func() attended {
 	go j.ranks.Watch(ctx)
 	if j.runsRanks() {
 		go j.tracker.Proxies.EndHungMpiexecs(ctx, j.Log)
@@ -35,39 +44,56 @@ func (j *runningJob) superviseCommand(ctx context.Context) func() (*verdict.Hang
 	j.times.noteCommandStart()
 	running, cancel := context.WithCancel(ctx)
 	go j.askAfterLaunches(running)
-	var hang *verdict.Hang
-	var blocked *verdict.BlockedConnection
+	var seen attended
 	var group sync.WaitGroup
 	if j.runsRanks() {
 		group.Go(func() { j.tracker.AwaitFirstRank(running) })
 	}
 	group.Go(func() { j.awaitFirstRank(running) })
-	group.Go(func() { hang = j.endHungCommand(running) })
-	group.Go(func() { blocked = j.logStalls(running) })
+	group.Go(func() { seen.hang = j.endHungCommand(running) })
+	group.Go(func() { seen.blocked, seen.stuck = j.watchStalls(running) })
 	group.Go(func() { j.logStragglers(running) })
-	return func() (*verdict.Hang, *verdict.BlockedConnection) {
+	return func() attended {
 		cancel()
 		group.Wait()
 		j.times.noteProgress(j.tracker.Progress(mpi.ProgressRequest{}))
-		return hang, blocked
+		return seen
 	}
 }
 
-// logStalls tells what seems to stand in the way of the job, until the context ends. It returns the connection that nobody answered
-// then, or nil.
-func (j *runningJob) logStalls(ctx context.Context) *verdict.BlockedConnection {
-	began, stalls := time.Now(), watch.StallLogger{Log: j.Log}
-	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began))) {
-		pods := j.askProgress(ctx, j.otherHosts(), mpi.ProgressRequest{Ranks: true, Unanswered: true})
+// watchStalls posts what seems to stand in the way of the job, until the context ends, and ends launchers whose ranks have all ended. It
+// returns the connection that nobody answered at the end, or nil, and what was seen of launchers that it ended.
+func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedConnection, stuck string) {
+	began, stalls, connections := time.Now(), watch.StallWatch{Log: j.Log}, time.Time{}
+	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began), len(j.otherHosts()))) {
+		works := j.times.snapshot().RankSeconds != nil
+		request := mpi.ProgressRequest{Ranks: true, Remains: true, Unanswered: !works || time.Since(connections) >= watch.ConnectionsPoll}
+		if request.Unanswered {
+			connections = time.Now()
+		}
+		pods := j.askProgress(ctx, j.otherHosts(), request)
 		if ctx.Err() != nil {
 			break // what was seen before the end counts
 		}
 		for _, progress := range pods {
 			j.times.noteProgress(progress)
 		}
-		stalls.Observe(time.Now(), j.table, j.otherHosts(), pods, j.times.snapshot().RankSeconds != nil, j.tracker.HasWaitingLauncher())
+		look := watch.LaunchLook{
+			At: time.Now(), Table: j.table, Nodes: j.otherHosts(), Pods: pods, Connections: request.Unanswered,
+			Works: j.times.snapshot().RankSeconds != nil, Launching: j.tracker.HasWaitingLauncher(),
+		}
+		warnings := stalls.Observe(look)
+		if warning := j.output.outputWarning(look.At); warning != nil {
+			warnings = append(warnings, *warning)
+		}
+		j.warnings.post(warnings)
+		if seen, over := stalls.IsLaunchOver(look.At); over {
+			j.Log.Print("end the launcher: ", seen)
+			stuck = seen
+			j.tracker.EndLaunchers()
+		}
 	}
-	return stalls.Blocked
+	return stalls.Blocked, stuck
 }
 
 // endHungCommand ends the command once the job has hung, and returns what was seen of that, nil when the context ends first.

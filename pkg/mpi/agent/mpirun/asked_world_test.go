@@ -109,13 +109,13 @@ func TestIntelFillsTheSlotsOfTheJob(t *testing.T) {
 
 // `mpirun --hostfile /etc/mpi/hostfile` is how Kubeflow's SDK begins each command. What a program gets is its own.
 func TestLaunchersGetWhatTheyUnderstand(t *testing.T) {
-	line := "-H 10.0.0.1:2,j-node-0-0,10.9.9.9 --hostfile " + mpi.HostfilePath + " ./train -H 10.0.0.1 --hostfile " + mpi.HostfilePath
+	line := "-H 10.0.0.1:2,j-node-0-0.j,10.9.9.9 --hostfile " + mpi.HostfilePath + " ./train -H 10.0.0.1 --hostfile " + mpi.HostfilePath
 	program := " ./train -H 10.0.0.1 --hostfile " + mpi.HostfilePath
 	for dialect, want := range map[mpi.Dialect]string{
 		mpi.ORTE:       line,
 		mpi.PRRTE:      "-H j-launcher-0-0:2,j-node-0-0,10.9.9.9 --hostfile " + mpi.HostfilePath + program,
-		mpi.Hydra:      "-H 10.0.0.1:2,j-node-0-0,10.9.9.9 --hostfile /run/hostfile" + program,
-		mpi.IntelHydra: "-H 10.0.0.1:2,j-node-0-0,10.9.9.9 --hostfile /run/hostfile" + program,
+		mpi.Hydra:      "-H 10.0.0.1:2,j-node-0-0.j,10.9.9.9 --hostfile /run/hostfile" + program,
+		mpi.IntelHydra: "-H 10.0.0.1:2,j-node-0-0.j,10.9.9.9 --hostfile /run/hostfile" + program,
 		"":             line,
 	} {
 		args := strings.Fields(line)

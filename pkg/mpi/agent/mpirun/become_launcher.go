@@ -56,24 +56,25 @@ func withoutFolder(searchPath, folder string) string {
 
 // translate returns the value of an option in the launcher's own terms. Kubeflow's SDK begins each command with `mpirun
 // --hostfile /etc/mpi/hostfile`, whose syntax is Open MPI's: Hydra refuses it. PRRTE up to 3.0.8 gives the launcher's own pod
-// no slots where `-H` has its address, and then leaves out all other nodes (openpmix/prrte, "Ensure we have HNP node aliases").
+// no slots where `-H` has its full name or its address, and then leaves out all other nodes (openpmix/prrte, "Ensure we have
+// HNP node aliases").
 func (j job) translate(option, value string) string {
 	switch {
 	case j.dialect == mpi.PRRTE && worldOptions[option] == hostsOption:
-		return j.withNames(value)
+		return j.withShortNames(value)
 	case value == mpi.HostfilePath && (j.dialect == mpi.Hydra || j.dialect == mpi.IntelHydra):
 		return j.hostfile
 	}
 	return value
 }
 
-// withNames returns a list of hosts with their names instead of their addresses.
-func (j job) withNames(list string) string {
+// withShortNames returns a list of hosts in which those of the job have their short names.
+func (j job) withShortNames(list string) string {
 	items := strings.Split(list, ",")
 	for i, item := range items {
-		address, slots, given := strings.Cut(item, ":")
-		if host, found := hosts.FindAddress(j.table, address); found {
-			if items[i] = hosts.FirstLabel(host.Name); given {
+		name, slots, given := strings.Cut(item, ":")
+		if label, ours := j.labelOf(name); ours && name != "localhost" {
+			if items[i] = label; given {
 				items[i] += ":" + slots
 			}
 		}

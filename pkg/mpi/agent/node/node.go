@@ -45,7 +45,7 @@ type Node struct {
 // Serve answers on the listener until the context is done. Then it asks the programs of this pod to end, waits for them and
 // for their launch, and returns: without any at once.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
-	tracker := watch.NewProcessTracker()
+	tracker := watch.NewProcessTracker(n.Reaper.IsChild)
 	ranks := watch.NewRankWatcher(tracker.Proxies, false)
 	l := newActivityLog(os.DirFS("/"), ranks)
 	environment, err := waiting.Preload(n.Environment, n.Settings.StateDir)

@@ -22,7 +22,7 @@ import (
 // Whether a rank failed before a launch or in it can be a matter of milliseconds, so one answer tells both.
 func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := watch.NewProcessTracker()
+		tracker := watch.NewProcessTracker(nil)
 		l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(tracker.Proxies, false))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -41,9 +41,9 @@ var machine = fstest.MapFS{
 
 func TestDescendants(t *testing.T) {
 	want := []Process{
-		{20, 1, "orted", 'S', 1500 * time.Millisecond},
-		{30, 20, "a) R 9 (b", 'R', 3 * time.Second},
-		{31, 20, "python", 'D', 0},
+		{20, 1, "orted", 'S', true, 1500 * time.Millisecond},
+		{30, 20, "a) R 9 (b", 'R', true, 3 * time.Second},
+		{31, 20, "python", 'D', true, 0},
 	}
 	if diff := cmp.Diff(want, Descendants(machine, 1)); diff != "" {
 		t.Error(diff)

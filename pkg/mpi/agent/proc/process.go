@@ -18,6 +18,8 @@ type Process struct {
 	Name string
 	// State is the kernel's letter, for example `S`.
 	State byte
+	// Reaped reports whether it has waited for the end of a child.
+	Reaped bool
 	// CPU is the time that the process and its ended children have used.
 	CPU time.Duration
 }
@@ -62,10 +64,11 @@ func allProcesses(root fs.FS) []Process {
 
 // Fields of stat behind the name, counted from 0 (proc_pid_stat(5) counts the state as 3).
 const (
-	fieldState  = 0
-	fieldParent = 1
-	fieldUTime  = 11
-	fieldCSTime = 14
+	fieldState   = 0
+	fieldParent  = 1
+	fieldCMinFlt = 8 // page faults of ended children: each has some
+	fieldUTime   = 11
+	fieldCSTime  = 14
 )
 
 // parseStat reads /proc/PID/stat. The name is in parentheses and may hold anything, parentheses too.
@@ -83,7 +86,7 @@ func parseStat(text []byte) (Process, bool) {
 	if pidErr != nil || parentErr != nil {
 		return Process{}, false
 	}
-	p := Process{PID: pid, Parent: parent, Name: string(text[open+1 : end]), State: fields[fieldState][0]}
+	p := Process{PID: pid, Parent: parent, Name: string(text[open+1 : end]), State: fields[fieldState][0], Reaped: fields[fieldCMinFlt] != "0"}
 	for _, field := range fields[fieldUTime : fieldCSTime+1] {
 		ticks, err := strconv.ParseInt(field, 10, 64)
 		if err != nil || ticks < 0 {

@@ -40,6 +40,8 @@ type Evidence struct {
 	Lines []string
 	// AllowIdle reports whether a node without ranks is fine.
 	AllowIdle bool
+	// Stuck says what was seen of a launch whose launcher the agent ended because all its ranks had ended, empty for none.
+	Stuck string
 	// Hang is why the command was ended before its time, Blocked a connection that nobody answered at the end; nil for none.
 	Hang    *Hang
 	Blocked *BlockedConnection

@@ -19,8 +19,13 @@ type BlockedConnection struct {
 }
 
 func (b BlockedConnection) String() string {
-	return fmt.Sprintf("MPI communication failure - check NetworkPolicies: %s (%s) cannot reach %s (%s) port %d: no answer for more than %v",
-		diagnose.WorkerName(b.From.Name), b.From.Address, diagnose.WorkerName(b.To.Name), b.To.Address, b.Port, b.Open.Round(time.Second))
+	return fmt.Sprintf("%s: no answer for more than %v", b.Connection(), b.Open.Round(time.Second))
+}
+
+// Connection names the two ends.
+func (b BlockedConnection) Connection() string {
+	return fmt.Sprintf("MPI communication failure - check NetworkPolicies: %s (%s) cannot reach %s (%s) port %d",
+		diagnose.WorkerName(b.From.Name), b.From.Address, diagnose.WorkerName(b.To.Name), b.To.Address, b.Port)
 }
 
 // Hang is a job in which nothing has happened for as long as its user allows.

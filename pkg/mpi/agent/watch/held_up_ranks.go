@@ -16,20 +16,22 @@ import (
 const (
 	// heldUpWindow is how far apart two looks are at least that are compared: what other programs take for a moment says nothing.
 	heldUpWindow = 30 * time.Second
-	// heldUpShare is the share of that time from which a rank is named, maxHeldUp how many are named of a job.
+	// heldUpShare is the share of that time from which a rank is named.
 	heldUpShare = 0.25
-	maxHeldUp   = 8
 	// unlikeMedian is how many times the median makes a rank one to name: where all are held up alike, none is to blame.
 	unlikeMedian = 1.5
-	// allRanks stands for all of them among those that have been named.
+	// allRanks stands for all of them in the place of one.
 	allRanks = -1
 )
 
-// heldUpRanks remembers how long the ranks had waited for a processor at an earlier look, and who has been named.
+// heldUpRanks remembers how long the ranks had waited for a processor at an earlier look.
 type heldUpRanks struct {
 	at    time.Time
 	ranks map[rankProcess]mpi.RankSchedule
-	named map[int]bool
+	// current is the warning about the rank that is held up most, or all, nil if none is; rank is which, and stopped whether so.
+	current *mpi.JobWarning
+	rank    int
+	stopped bool
 }
 
 // rankProcess is a process of a rank: its children have its number too.
@@ -45,11 +47,12 @@ type heldUpRank struct {
 	stopped bool
 }
 
-// observePods takes in what the ranks of all pods do, and says which of them is held up most of those that it has not named yet, or nothing.
-func (h *heldUpRanks) observePods(now time.Time, pods map[string]mpi.Progress) string {
+// observePods takes in what the ranks of all pods do, and returns the warning about the one that is held up most. Its words stay the same
+// as long as it is the same one.
+func (h *heldUpRanks) observePods(now time.Time, pods map[string]mpi.Progress) *mpi.JobWarning {
 	window := now.Sub(h.at)
 	if window < heldUpWindow {
-		return ""
+		return h.current
 	}
 	before := h.ranks
 	h.at, h.ranks = now, map[rankProcess]mpi.RankSchedule{}
@@ -64,7 +67,8 @@ func (h *heldUpRanks) observePods(now time.Time, pods map[string]mpi.Progress) s
 			}
 		}
 	}
-	return h.nameWorst(slices.SortedFunc(maps.Values(found), compareHeldUp), window)
+	h.noteWorst(slices.SortedFunc(maps.Values(found), compareHeldUp), window)
+	return h.current
 }
 
 func worseOf(a, b heldUpRank) heldUpRank {
@@ -85,27 +89,33 @@ func compareHeldUp(a, b heldUpRank) int {
 	return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.rank, b.rank), cmp.Compare(a.host, b.host))
 }
 
-func (h *heldUpRanks) nameWorst(ranks []heldUpRank, window time.Duration) string {
-	i := slices.IndexFunc(ranks, func(r heldUpRank) bool { return !h.named[r.rank] && (r.stopped || r.share >= heldUpShare) })
-	if i < 0 || len(h.named) == maxHeldUp {
-		return ""
+// noteWorst sets the warning about the first of the ranks, which are sorted.
+func (h *heldUpRanks) noteWorst(ranks []heldUpRank, window time.Duration) {
+	if len(ranks) == 0 || !ranks[0].stopped && ranks[0].share < heldUpShare {
+		h.current = nil
+		return
 	}
-	worst, median := ranks[i], ranks[len(ranks)/2].share
-	if h.named == nil {
-		h.named = map[int]bool{}
+	worst, median := ranks[0], ranks[len(ranks)/2].share
+	if !worst.stopped && worst.share < unlikeMedian*median {
+		worst.rank = allRanks
 	}
+	if h.current != nil && h.rank == worst.rank && h.stopped == worst.stopped {
+		return
+	}
+	h.rank, h.stopped = worst.rank, worst.stopped
+	h.current = &mpi.JobWarning{Reason: mpi.ReasonRankHeldUp, Message: worst.describe(window, len(ranks), median)}
+}
+
+func (r heldUpRank) describe(window time.Duration, ranks int, median float64) string {
 	switch {
-	case worst.stopped:
-		h.named[worst.rank] = true
-		return fmt.Sprintf("rank %d on %s is stopped, as by SIGSTOP, and was %.0f s ago: those that wait for it go on once it gets SIGCONT", worst.rank, worst.host, window.Seconds())
-	case worst.share >= unlikeMedian*median:
-		h.named[worst.rank] = true
-		return fmt.Sprintf("rank %d on %s was ready to run and waited for a processor in %.0f %% of the last %.0f s, the median of %d ranks in %.0f %%: those that wait for it are slow with it; its machine or the CPU limit of its pod has too few processors for what runs there",
-			worst.rank, worst.host, 100*worst.share, window.Seconds(), len(ranks), 100*median)
-	case h.named[allRanks]:
-		return ""
+	case r.stopped:
+		return fmt.Sprintf("rank %d on %s is stopped, as by SIGSTOP, and was %.0f s before: the ranks that wait for it continue once it gets SIGCONT",
+			r.rank, r.host, window.Seconds())
+	case r.rank == allRanks:
+		return fmt.Sprintf("the ranks were ready to run and waited for a processor in %.0f %% of %.0f s, the median of %d, and none waited much longer: "+
+			"their machines or the CPU limits of their pods have too few processors for what runs there", 100*median, window.Seconds(), ranks)
 	}
-	h.named[allRanks] = true
-	return fmt.Sprintf("the ranks were ready to run and waited for a processor in %.0f %% of the last %.0f s, the median of %d, and none waited much longer: their machines or the CPU limits of their pods have too few processors for what runs there",
-		100*median, window.Seconds(), len(ranks))
+	return fmt.Sprintf("rank %d on %s was ready to run and waited for a processor in %.0f %% of %.0f s, the median of %d ranks in %.0f %%: "+
+		"those that wait for it are slow with it; its machine or the CPU limit of its pod has too few processors for what runs there",
+		r.rank, r.host, 100*r.share, window.Seconds(), ranks, 100*median)
 }

@@ -30,6 +30,8 @@ type ProcessTracker struct {
 	Proxies *hydra.Proxies
 	// container are the variables of this container that tell no rank.
 	container []string
+	// started reports whether the agent started one of its children; others have lost their parent.
+	started func(pid int) bool
 
 	mu       sync.Mutex
 	daemonAt time.Time
@@ -37,12 +39,12 @@ type ProcessTracker struct {
 	rankAt   time.Time
 }
 
-// NewProcessTracker returns a tracker of this pod.
-func NewProcessTracker() *ProcessTracker {
+// NewProcessTracker returns a tracker of this pod. Started reports whether the agent started one of its children.
+func NewProcessTracker(started func(pid int) bool) *ProcessTracker {
 	program, _ := os.Executable() // unknown: the agent's own processes count too
 	root := os.DirFS("/proc")
 	return &ProcessTracker{
-		root: root, agent: os.Getpid(), program: program, now: time.Now, Proxies: hydra.NewProxies(), container: proc.ContainerRankVariables(root),
+		root: root, agent: os.Getpid(), program: program, now: time.Now, Proxies: hydra.NewProxies(), container: proc.ContainerRankVariables(root), started: started,
 	}
 }
 
@@ -123,6 +125,9 @@ func (t *ProcessTracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 	t.mu.Unlock()
 	if request.Stranded {
 		result.Stranded = t.Proxies.StrandedProxies(t.root, t.now())
+	}
+	if request.Remains {
+		result.Remains = t.launchRemains()
 	}
 	result.Evidence = mostTellingProcesses(result.Evidence)
 	if request.Unanswered {

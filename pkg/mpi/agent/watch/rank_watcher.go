@@ -39,6 +39,8 @@ type RankWatcher struct {
 	// seen are the numbers of the ranks that ran here, world the size of their world: -1 when there was more than one.
 	seen  map[int]bool
 	world int
+	// endedWell are the numbers of the ranks of the newest launch whose last process exited with 0.
+	endedWell map[int]bool
 	// failed are the first ranks of the newest launch that did not end well, in the order of time; earlier are those of the
 	// last launch before it that had some.
 	failed, earlier []rankEnd
@@ -70,7 +72,7 @@ func NewRankWatcher(proxies *hydra.Proxies, startersOnly bool) *RankWatcher {
 	root := os.DirFS("/proc")
 	return &RankWatcher{
 		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRankVariables(root),
-		proxies: proxies, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, hurry: make(chan struct{}, 1),
+		proxies: proxies, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -150,15 +152,18 @@ func (r *RankWatcher) noteRankProcess(p proc.Process, environment []string, tree
 	proxy := r.proxies.ProxyOf(p, environment, tree)
 	end := mpi.RankEnd{Rank: &rank, Hydra: proxy != nil, WithoutMPI: !proc.HasMPIRank(environment)}
 	r.followProcess(p.PID, func(status process.Status) {
-		r.noteEndTime(rank)
+		r.noteEnd(rank, status)
 		r.NoteRankEnd(end, proxy, status)
 	})
 }
 
-func (r *RankWatcher) noteEndTime(rank int) {
+func (r *RankWatcher) noteEnd(rank int, status process.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended[rank] = r.now()
+	if r.endedWell[rank] = status.Code() == 0; !r.endedWell[rank] {
+		delete(r.endedWell, rank)
+	}
 }
 
 // EndOf is when a process of a rank was seen to end for the last time, false for never.
@@ -256,6 +261,7 @@ func (r *RankWatcher) noteStarterEnd(status process.Status) {
 func (r *RankWatcher) NoteLaunchStart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	clear(r.endedWell)
 	if len(r.failed) > 0 {
 		r.earlier, r.failed = r.failed, nil
 	}
@@ -267,7 +273,7 @@ func (r *RankWatcher) Report() mpi.NodeReport {
 	now, numbers := r.now(), r.proxies.RankNumbers()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	report := mpi.NodeReport{Seen: len(r.seen), World: r.world, Numbers: numbers}
+	report := mpi.NodeReport{Seen: len(r.seen), World: r.world, EndedWell: len(r.endedWell), Numbers: numbers}
 	for _, end := range slices.Concat(r.earlier, r.failed) {
 		end.Ago = now.Sub(end.at).Seconds()
 		report.Ranks = append(report.Ranks, end.RankEnd)

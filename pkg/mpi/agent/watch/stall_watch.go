@@ -1,0 +1,108 @@
+package watch
+
+import (
+	"fmt"
+	"log"
+	"time"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+)
+
+// StallWatch notes what seems to stand in the way of a job, or slows it down, and logs each thing once. A peer may be busy, and a
+// policy may come: such a job goes on, and one that fails while nobody answers a connection failed because of it. Only a launch
+// whose ranks have all ended is over.
+type StallWatch struct {
+	Log *log.Logger
+	// Blocked is the connection that nobody answered at the last look, nil for none.
+	Blocked *verdict.BlockedConnection
+
+	calls  unansweredConnections
+	alone  daemonsWithoutRanks
+	heldUp heldUpRanks
+	ended  endedLaunch
+	logged map[string]bool
+}
+
+// The times between two looks: firstLaunchPoll in the first closely of a launch, launchPoll afterwards, as in a script that does
+// something else first, and workPoll once a rank ran. A look is a question to every node: with many it comes as seldom as
+// workPollOfNode for each allows, and every lastWorkPoll at least.
+const (
+	firstLaunchPoll = 2 * time.Second
+	closely         = 30 * time.Second
+	launchPoll      = 5 * time.Second
+	workPoll        = 10 * time.Second
+	workPollOfNode  = 250 * time.Millisecond
+	lastWorkPoll    = time.Minute
+	// ConnectionsPoll is the time between two questions for connections once a rank ran: they cost the kernel most.
+	ConnectionsPoll = time.Minute - workPoll/2
+)
+
+// PollInterval is the time until the next look at a command of an age, on so many nodes.
+func PollInterval(timings mpi.LaunchTimings, age time.Duration, nodes int) time.Duration {
+	switch {
+	case timings.RankSeconds != nil:
+		return min(lastWorkPoll, max(workPoll, time.Duration(nodes)*workPollOfNode))
+	case age < closely:
+		return firstLaunchPoll
+	}
+	return launchPoll
+}
+
+// LaunchLook is what one look at the pods of a job saw.
+type LaunchLook struct {
+	At    time.Time
+	Table mpi.HostTable
+	Nodes []mpi.Host
+	Pods  map[string]mpi.Progress
+	// Works reports whether a rank has run, Launching whether an MPI launcher waits.
+	Works, Launching bool
+	// Connections reports whether the pods were asked for connections that nobody answers.
+	Connections bool
+}
+
+// Observe takes in a look, and returns what is wrong, the most important first.
+func (w *StallWatch) Observe(look LaunchLook) []mpi.JobWarning {
+	if w.calls == nil {
+		w.calls, w.logged = unansweredConnections{}, map[string]bool{}
+	}
+	w.ended.observePods(look.At, len(look.Pods) == len(look.Nodes)+1, look.Pods)
+	if look.Connections {
+		w.Blocked = w.calls.observePods(look.At, look.Table, look.Pods, look.Works)
+	}
+	var found []mpi.JobWarning
+	if warning := w.ended.warning(look.At); warning != nil {
+		found = append(found, *warning)
+	}
+	if warning := w.heldUp.observePods(look.At, look.Pods); warning != nil {
+		found = append(found, *warning)
+	}
+	if w.Blocked != nil {
+		found = append(found, mpi.JobWarning{Reason: diagnose.MPIPortsBlocked, Message: w.Blocked.Connection()})
+	}
+	if w.alone.observePods(look.At, !look.Works && look.Launching, look.Nodes, look.Pods) {
+		found = append(found, mpi.JobWarning{Reason: mpi.ReasonLaunchStuck, Message: fmt.Sprintf(
+			"no rank started within %v although the launch daemons run on all %d nodes: the MPI launcher and its daemons wait for each other",
+			startsWithin, len(look.Nodes))})
+	}
+	for _, warning := range found {
+		w.logOnce(warning)
+	}
+	return found
+}
+
+// IsLaunchOver reports whether all ranks have ended for so long that the launcher is to be ended, and what was seen.
+func (w *StallWatch) IsLaunchOver(now time.Time) (seen string, over bool) {
+	return w.ended.String(), w.ended.isOver(now)
+}
+
+// maxLogged bounds the lines of a long job.
+const maxLogged = 32
+
+func (w *StallWatch) logOnce(warning mpi.JobWarning) {
+	if key := warning.Message; !w.logged[key] && len(w.logged) < maxLogged {
+		w.logged[key] = true
+		w.Log.Print("the job goes on, and may wait forever: ", warning.Message)
+	}
+}

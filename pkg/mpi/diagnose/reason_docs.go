@@ -145,6 +145,10 @@ var reasonDocs = []ReasonDoc{
 	{ContainerStartFailed, ByRequest, "a container was made, and its program could not be started, so there is no log",
 		"kubelet's status of the container: StartError, with the words of the container runtime.",
 		"correct what the message names in the TrainJob or runtime: a program that is not found may be hidden by a volume that is mounted over its folder (the agent is " + mpi.AgentBin + ")"},
+	{CrashLoopBackOff, ByRequest, "a container ends each time kubelet starts it, so its pod does not become ready",
+		"kubelet's status of the container: how often it was started again, and how it ended the last time. The last lines are there if the container leaves a termination message; " +
+			"mpi-controller asks for one (`terminationMessagePolicy: FallbackToLogsOnError`) in runtimes without our agent that set no policy.",
+		"read the log of the run before with `kubectl logs POD -c CONTAINER --previous`, as long as the pod exists; correct its command, its files or its volumes in the TrainJob or runtime, or its memory limit after OOMKilled"},
 	{PodRejected, ByInfrastructure, "kubelet did not admit a pod to its machine",
 		"The status of the pod: kubelet ended it before any container started.",
 		"start the job again; if it happens on the same machine, check its devices and free resources"},

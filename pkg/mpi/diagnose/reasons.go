@@ -70,6 +70,8 @@ const (
 	ContainerConfig mpi.Reason = "ContainerConfigFailed"
 	// ContainerStartFailed: a container was made, and its program could not be started.
 	ContainerStartFailed mpi.Reason = "ContainerStartFailed"
+	// CrashLoopBackOff: a container ends each time kubelet starts it.
+	CrashLoopBackOff mpi.Reason = "CrashLoopBackOff"
 	// PodRejected: kubelet did not admit a pod to its machine.
 	PodRejected mpi.Reason = "PodRejected"
 	// InitFailed: an init container failed, so the main container never ran.

@@ -30,6 +30,7 @@ CLASSES = {
     "VolumeClaimMissing": "request",
     "ContainerConfigFailed": "request",
     "ContainerStartFailed": "request",
+    "CrashLoopBackOff": "request",
     "GateTimeout": "request",
     "ConnectionRefused": "request",
     "ConnectionTimedOut": "request",

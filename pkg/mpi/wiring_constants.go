@@ -38,6 +38,10 @@ const (
 	CompletionIndexLabel = "batch.kubernetes.io/job-completion-index"
 )
 
+// MaxArgumentBytes is how long an argument of a program, or a variable as `NAME=VALUE`, may be: Linux takes 128 KiB with the
+// zero byte at its end (MAX_ARG_STRLEN, execve(2)).
+const MaxArgumentBytes = 128<<10 - 1
+
 // Names that are ours.
 const (
 	// ImplementationLabel on a runtime holds the Implementation. A runtime without it is not compiled by us. The

@@ -29,6 +29,9 @@ func (e ContainerEnd) failedToStart() bool {
 	return e.Reason == "StartError" || e.Reason == "ContainerCannotRun"
 }
 
+// argumentTooLong are the words of the operating system (E2BIG).
+var argumentTooLong = rx(`(?i)argument list too long`)
+
 // startFailureCause quotes why the program of a container could not be started: there is no log of it.
 func startFailureCause(pod Pod, c Container) *Cause {
 	words := ClipBytes(joinLines(c.End.Message), LinesBytes)
@@ -36,7 +39,11 @@ func startFailureCause(pod Pod, c Container) *Cause {
 	if words != "" {
 		message += ": " + words
 	}
-	return causeWithRemedy(ContainerStartFailed, message).withPod(pod).withTime(c.End.At, initContainerFailed).withEvidence(words).withContainerEnd(*c.End)
+	reason := ContainerStartFailed
+	if argumentTooLong.MatchString(words) {
+		reason = ArgumentTooLong
+	}
+	return causeWithRemedy(reason, message).withPod(pod).withTime(c.End.At, initContainerFailed).withEvidence(words).withContainerEnd(*c.End)
 }
 
 // describe names a container for a message, for example "init container `fetch`".

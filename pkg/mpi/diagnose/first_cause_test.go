@@ -102,6 +102,7 @@ func firstCases() map[string]firstCase {
 		"worker, launcher":    {"", []Pod{launcher(func(pod *Pod) { pod.Containers = []Container{{Name: mpi.Container}} }), worker(died(t0, ContainerEnd{Code: 1}))}, nil, WorkerFailed, "read the log of the launcher"},
 		"worker over":         {"its last lines say why", []Pod{worker(died(t0, ContainerEnd{Code: 1, Message: "no hostkeys available"}), deletedAt(t0), givenUp)}, nil, WorkerFailed, "exited with code 1 each time that it was started, until its Job gave up. What to do: `kubectl logs demo-node-0-1-x7x2p -c node --previous`"},
 		"cannot start":        {"the words are kubelet's", []Pod{worker(died(t0, ContainerEnd{Code: 128, Reason: "StartError", Message: "no such file"}))}, nil, ContainerStartFailed, "container `node` could not be started: no such file"},
+		"long argument":       {"", []Pod{worker(died(t0, ContainerEnd{Code: 128, Reason: "StartError", Message: `failed to start container: exec: "sh": argument list too long: unknown`}))}, nil, ArgumentTooLong, "argument list too long: unknown. What to do: put long texts into a file"},
 		"signal of runtime":   {"", []Pod{worker(died(t0, ContainerEnd{Signal: 11}))}, nil, WorkerKilled, "SIGSEGV"},
 		"OOM by kubelet":      {"", []Pod{worker(died(t0, ContainerEnd{Code: 137, Reason: "OOMKilled"}))}, nil, OOMKilled, "was killed by SIGKILL (OOMKilled)"},
 		"worker first":        {"the launcher failed because a node did", []Pod{launcher(said(t0, exit7)), worker(died(before, kill))}, nil, WorkerKilled, ""},

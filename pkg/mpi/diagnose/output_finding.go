@@ -124,7 +124,7 @@ var hints = []string{
 	"error", "fail", "cuda", "gpu", "driver", "kill", "signal", "slot", "mpi", "not found", "refused", "timed out", "timeout", "denied", "verif",
 	"version", "memory", "space", "quota", "resolv", "service", "library", "libraries", "module", "open file", "rank", "process", "lost", "shut down",
 	"closed", "reset", "broken", "fault", "exit", "exception", "bad", "xid", "ecc", "nccl", "ibv", "exceeded", "buffer", "unrecognized", "proxy",
-	"interrupt", "unable", "servname", "pmi", "transport", "badly", "assert", "unknown host", "hostname", "nvml", "edquot", "enospc", "alloc",
+	"interrupt", "unable", "servname", "pmi", "transport", "badly", "assert", "unknown host", "hostname", "nvml", "too long", "edquot", "enospc", "alloc",
 }
 
 func hasHint(line string) bool {

@@ -153,6 +153,7 @@ Executable: ./trian`, CommandNotFound, "the program was not found", -1, "demo-no
 	"signal, 5":          {"prterun noticed that process rank 3 with PID 77 on node demo-node-0-1 exited on\nsignal 9 (Killed).", RankKilled, "rank 3 was killed by a signal", 3, "demo-node-0-1"},
 	"signal, Hydra":      {"=   KILLED BY SIGNAL: 9 (Killed)", RankKilled, "killed by signal 9 (Killed)", -1, ""},
 	"string, Hydra":      {"YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)", RankKilled, "signal 11 (Segmentation fault)", -1, ""},
+	"long argument":      {"./run.sh: line 3: /usr/bin/python3: Argument list too long", ArgumentTooLong, "Argument list too long", -1, ""},
 	"UCX signal":         {"[demo-node-0-0:31   :0:31] Caught signal 11 (Segmentation fault: address not mapped to object at address (nil))", RankKilled, "Segmentation fault", -1, ""},
 	"Python segv":        {"Fatal Python error: Segmentation fault", RankKilled, "Segmentation fault", -1, ""},
 	"OMPI segv":          {"[w-0:00031] Signal: Segmentation fault (11)", RankKilled, "signal 11 (Segmentation fault)", -1, ""},

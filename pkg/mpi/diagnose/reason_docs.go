@@ -79,6 +79,10 @@ var reasonDocs = []ReasonDoc{
 	{ReservedVariable, ByRequest, "the TrainJob sets a variable that carries the wiring of MPI",
 		"The environment in the TrainJob.",
 		"remove the variable from the TrainJob"},
+	{ArgumentTooLong, ByRequest, "an argument or a variable of the job is longer than Linux hands to a program",
+		"The lengths of commands, arguments and variables in the TrainJob and its runtime: 131071 bytes for one of them. Or the words `argument list too long` of the container runtime, the agent or a shell: " +
+			"all of them together may have a quarter of the limit of the stack, usually 2 MiB.",
+		"put long texts into a file, which the command reads: `kubectl mpi submit --files FOLDER`, a ConfigMap or a volume"},
 	{InvalidTrace, ByRequest, "what the TrainJob asks to be recorded of its run cannot be",
 		"The annotation `lockstep.dev/trace` of the TrainJob. Beside Kubeflow Trainer, which does not know it, the job runs, and nothing is recorded.",
 		"correct the annotation, or remove it: the message says what is allowed"},

@@ -54,6 +54,7 @@ var systemSignatures = []outputSignature{
 	{OutOfMemory, Root, rx(`^MemoryError\b|instance of 'std::bad_alloc'|^OSError: \[Errno 12\]|numpy\S*\._ArrayMemoryError|DefaultCPUAllocator: (?:can't|not enough)`), "out of memory"},
 	{OutOfMemory, suspect, rx(`std::bad_alloc`), "out of memory"},
 	{OutOfMemory, Failure, rx(`(?i)cannot allocate memory`), "out of memory"},
+	{ArgumentTooLong, suspect, argumentTooLong, "$0"},
 }
 
 // gpuSignatures are CUDA and the programs that use it.

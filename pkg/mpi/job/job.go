@@ -80,6 +80,9 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if err := checkEnvironment(trainJob); err != nil {
 		return Job{}, err
 	}
+	if err := CheckArguments(trainJob.Spec.Trainer, template.Spec); err != nil {
+		return Job{}, err
+	}
 	job.Trace, job.TraceRefused = traceVariables(trainJob, job)
 	return job, nil
 }

@@ -10,6 +10,7 @@ CLASSES = {
     "NameTooLong": "request",
     "NameTaken": "request",
     "ReservedVariable": "request",
+    "ArgumentTooLong": "request",
     "InvalidTrace": "request",
     "InvalidObject": "request",
     "CreationFailed": "request",

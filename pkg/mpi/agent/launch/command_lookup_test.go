@@ -3,9 +3,11 @@ package launch
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 )
 
@@ -47,5 +49,13 @@ func TestLookUpSaysWhatIsWrongWithACommand(t *testing.T) {
 	}
 	if _, err := lookUpCommand([]string{"a program"}); err != nil {
 		t.Errorf("a name may have a space: %v", err)
+	}
+}
+
+// The kernel counts all arguments and variables together: a quarter of the limit of the stack.
+func TestTooManyArgumentsAreNamed(t *testing.T) {
+	_, err := os.StartProcess("/bin/true", append([]string{"true"}, slices.Repeat([]string{strings.Repeat("x", 100_000)}, 200)...), &os.ProcAttr{})
+	if got := startFailure("/bin/true", err); got.Reason != mpi.ReasonArgumentTooLong || !strings.Contains(got.Message, "argument list too long") {
+		t.Errorf("%v: %+v", err, got)
 	}
 }

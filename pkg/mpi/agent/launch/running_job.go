@@ -57,7 +57,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	})
 	if err != nil {
 		output.closeFiles()
-		return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
+		return startFailure(path, err), process.StartFailureCode(err)
 	}
 	output.startCopying()
 	watching, unwatch := context.WithCancel(ctx)

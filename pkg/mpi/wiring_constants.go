@@ -38,8 +38,8 @@ const (
 	CompletionIndexLabel = "batch.kubernetes.io/job-completion-index"
 )
 
-// MaxArgumentBytes is how long an argument of a program, or a variable as `NAME=VALUE`, may be: Linux takes 128 KiB with the
-// zero byte at its end (MAX_ARG_STRLEN, execve(2)).
+// MaxArgumentBytes is the length of the longest argument, or variable as `NAME=VALUE`, of a program: Linux takes
+// 128 KiB with the zero byte at its end (MAX_ARG_STRLEN, execve(2)).
 const MaxArgumentBytes = 128<<10 - 1
 
 // Names that are ours.

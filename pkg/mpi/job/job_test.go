@@ -79,9 +79,6 @@ func TestResolveRefuses(t *testing.T) {
 	}
 	otherContainer := runtimeOf(false)
 	otherContainer.Spec.Template.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec.Containers[0].Name = "main"
-	longInRuntime := runtimeOf(false)
-	node := &job.ReplicatedJob(longInRuntime.Spec.Template.Spec, mpi.NodeJob).Template.Spec.Template.Spec
-	node.InitContainers = []corev1.Container{{Name: "fetch", Args: []string{"-c", strings.Repeat("y", 128<<10)}}}
 	named := func(name string) func(*trainer.TrainJob) {
 		return func(trainJob *trainer.TrainJob) { trainJob.Name = name }
 	}
@@ -92,19 +89,19 @@ func TestResolveRefuses(t *testing.T) {
 		want    mpi.Reason
 		says    string
 	}{
-		"NoLauncher":    {"an MPI job needs a launcher", without(mpi.LauncherJob), nil, diagnose.InvalidRuntime, "no replicated job `launcher`"},
-		"NoNode":        {"an MPI job needs nodes", without(mpi.NodeJob), nil, diagnose.InvalidRuntime, "no replicated job `node`"},
-		"NoContainer":   {"the main container has upstream's name", otherContainer, nil, diagnose.InvalidRuntime, "no container `node`"},
-		"NoNodes":       {"upstream admits 0 nodes since 2.3, MPI does not", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](0)}), diagnose.InvalidWorld, "numNodes is 0"},
-		"TooManyNodes":  {"the controller must not fill its memory with a hostfile", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](1<<31 - 1)}), diagnose.InvalidWorld, "numNodes is 2147483647, at most 5000 are possible"},
-		"NoSlots":       {"a node without slots runs nothing", runtimeOf(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](0)}), diagnose.InvalidWorld, "slots per node is 0"},
-		"ReservedEnv":   {"the job would lose its nodes", runtimeOf(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "PRTE_MCA_plm_ssh_agent", Value: "ssh"}}}), diagnose.ReservedVariable, "`PRTE_MCA_plm_ssh_agent`"},
-		"Initializer":   {"it would be ignored silently", runtimeOf(false), func(j *trainer.TrainJob) { j.Spec.Initializer = &trainer.Initializer{} }, diagnose.InitializerUnsupported, "spec.initializer"},
-		"LongArgument":  {"no kernel starts it", runtimeOf(false), asks(trainer.Trainer{Command: []string{"sh", "-c", strings.Repeat("y", 128<<10)}}), diagnose.ArgumentTooLong, "spec.trainer.command[2] has 131072 bytes, and Linux hands at most 131071"},
-		"LongArgs":      {"", runtimeOf(false), asks(trainer.Trainer{Args: []string{strings.Repeat("y", 300_000)}}), diagnose.ArgumentTooLong, "spec.trainer.args[0] has 300000 bytes"},
-		"LongVariable":  {"its name counts", openSSH(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "CONFIG", Value: strings.Repeat("y", 128<<10-7)}}}), diagnose.ArgumentTooLong, "spec.trainer.env `CONFIG` has 131072 bytes"},
-		"LongOfRuntime": {"init containers too", longInRuntime, nil, diagnose.ArgumentTooLong, "replicated job `node`, container `fetch`: args[1] has 131072 bytes"},
-		"LauncherName":  {"`-launcher-0-0-xxxxx` takes 19 of 63 characters", runtimeOf(false), named(strings.Repeat("a", 45)), diagnose.NameTooLong, "at most 44 are allowed"},
+		"NoLauncher":   {"an MPI job needs a launcher", without(mpi.LauncherJob), nil, diagnose.InvalidRuntime, "no replicated job `launcher`"},
+		"NoNode":       {"an MPI job needs nodes", without(mpi.NodeJob), nil, diagnose.InvalidRuntime, "no replicated job `node`"},
+		"NoContainer":  {"the main container has upstream's name", otherContainer, nil, diagnose.InvalidRuntime, "no container `node`"},
+		"NoNodes":      {"upstream admits 0 nodes since 2.3, MPI does not", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](0)}), diagnose.InvalidWorld, "numNodes is 0"},
+		"TooManyNodes": {"the controller must not fill its memory with a hostfile", runtimeOf(false), asks(trainer.Trainer{NumNodes: ptr.To[int32](1<<31 - 1)}), diagnose.InvalidWorld, "numNodes is 2147483647, at most 5000 are possible"},
+		"NoSlots":      {"a node without slots runs nothing", runtimeOf(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](0)}), diagnose.InvalidWorld, "slots per node is 0"},
+		"ReservedEnv":  {"the job would lose its nodes", runtimeOf(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "PRTE_MCA_plm_ssh_agent", Value: "ssh"}}}), diagnose.ReservedVariable, "`PRTE_MCA_plm_ssh_agent`"},
+		"Initializer":  {"it would be ignored silently", runtimeOf(false), func(j *trainer.TrainJob) { j.Spec.Initializer = &trainer.Initializer{} }, diagnose.InitializerUnsupported, "spec.initializer"},
+		"LongArgument": {"no kernel starts it", runtimeOf(false), asks(trainer.Trainer{Command: []string{"sh", "-c", strings.Repeat("y", 128<<10)}}), diagnose.ArgumentTooLong, "spec.trainer.command[2] has 131072 bytes, and Linux hands at most 131071"},
+		"LongArgs":     {"", runtimeOf(false), asks(trainer.Trainer{Args: []string{strings.Repeat("y", 300_000)}}), diagnose.ArgumentTooLong, "spec.trainer.args[0] has 300000 bytes"},
+		"LongVariable": {"its name counts", openSSH(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "CONFIG", Value: strings.Repeat("y", 128<<10-7)}}}), diagnose.ArgumentTooLong, "the variable `CONFIG` has 131072 bytes"},
+		"LongInPatch":  {"", runtimeOf(false), patchOf(podPatch("node", trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "node", Env: []corev1.EnvVar{{Name: "DATA", Value: strings.Repeat("y", 128<<10)}}}}})), diagnose.ArgumentTooLong, "the variable `DATA` has 131077 bytes"},
+		"LauncherName": {"`-launcher-0-0-xxxxx` takes 19 of 63 characters", runtimeOf(false), named(strings.Repeat("a", 45)), diagnose.NameTooLong, "at most 44 are allowed"},
 		"UnknownReplicatedJob": {
 			"a patch for nothing is a mistake", runtimeOf(false), patchOf(trainer.ReplicatedJobPatch{Name: "worker"}), diagnose.InvalidPatch, "no replicated job `worker`",
 		},

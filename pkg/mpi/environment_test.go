@@ -10,7 +10,7 @@ func TestEnvironmentSpeaksOneDialect(t *testing.T) {
 	prefixes := map[Dialect][]string{
 		ORTE:       {"OMPI_MCA_"},
 		PRRTE:      {"PRTE_MCA_", "OMPI_MCA_"},
-		Hydra:      {"HYDRA_", "UCX_"},
+		Hydra:      {"HYDRA_", "UCX_", "FI_"},
 		IntelHydra: {"I_MPI_", "FI_"},
 	}
 	for dialect, allowed := range prefixes {

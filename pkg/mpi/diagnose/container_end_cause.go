@@ -16,9 +16,9 @@ func initContainerCause(pod Pod, _ []Pod) *Cause {
 		if c.End.failedToStart() {
 			return startFailureCause(pod, c)
 		}
-		message := fmt.Sprintf("%s failed: its %s %s", pod.fullName(), c.describe(), c.End)
-		cause := causeWithRemedy(InitFailed, message).withPod(pod).withTime(c.End.At, initContainerFailed).withEvidence(c.End.Message)
-		return cause.withContainerEnd(*c.End).withLinesOf(pod, c)
+		message := fmt.Sprintf("%s failed: its init container `%s` %s", pod.fullName(), c.Name, c.End)
+		cause := causeWithRemedy(InitFailed, message).withPod(pod).withTime(c.End.At, initContainerFailed)
+		return cause.withEvidence(c.End.Message).withContainerEnd(*c.End).withLinesOf(pod, c)
 	}
 	return nil
 }
@@ -43,25 +43,8 @@ func startFailureCause(pod Pod, c Container) *Cause {
 	if argumentTooLong.MatchString(words) {
 		reason = ArgumentTooLong
 	}
-	return causeWithRemedy(reason, message).withPod(pod).withTime(c.End.At, initContainerFailed).withEvidence(words).withContainerEnd(*c.End)
-}
-
-// describe names a container for a message, for example "init container `fetch`".
-func (c Container) describe() string {
-	if c.Init {
-		return "init container `" + c.Name + "`"
-	}
-	return "container `" + c.Name + "`"
-}
-
-func (e *ContainerEnd) succeeded() bool { return e != nil && e.Code == 0 && e.Signal == 0 }
-
-// withWords describes an end, with the container runtime's words about a program that it could not start: there is no log of it.
-func (e ContainerEnd) withWords() string {
-	if words := ClipBytes(joinLines(e.Message), LinesBytes); e.failedToStart() && words != "" {
-		return "could not be started: " + words
-	}
-	return e.String()
+	cause := causeWithRemedy(reason, message).withPod(pod).withTime(c.End.At, initContainerFailed)
+	return cause.withEvidence(words).withContainerEnd(*c.End)
 }
 
 // containerEndCause is the end of a main container without a verdict: a node, or a launcher whose agent had no last word.
@@ -86,17 +69,16 @@ func containerEndCause(pod Pod, all []Pod) *Cause {
 		reason = WorkerKilled
 	}
 	message := fmt.Sprintf("%s failed: container `%s` %s", pod.fullName(), mpi.Container, end)
-	cause := causeWithRemedy(reason, message).withPod(pod).withTime(end.At, order).withContainerEnd(*end).withLauncherMemoryRemedy(pod)
-	if reason == WorkerFailed && !slices.ContainsFunc(all, Pod.launcherRan) {
-		cause.Remedy = fmt.Sprintf("`kubectl logs %s -c %s` shows why it ended, as long as the pod exists; the launcher never ran", pod.Name, mpi.Container)
+	cause := causeWithRemedy(reason, message).withPod(pod).withTime(end.At, order).withContainerEnd(*end)
+	launcherRan := func(p Pod) bool {
+		main := p.mainContainer()
+		return p.isLauncher() && main != nil && (main.Waiting == nil || main.LastEnd != nil)
 	}
-	return cause.withLinesOf(pod, *pod.mainContainer())
-}
-
-// launcherRan reports whether a pod is a launcher whose command ran, so that its log may explain the end of a worker.
-func (p Pod) launcherRan() bool {
-	main := p.mainContainer()
-	return p.isLauncher() && main != nil && (main.Waiting == nil || main.LastEnd != nil)
+	if reason == WorkerFailed && !slices.ContainsFunc(all, launcherRan) {
+		cause.Remedy = fmt.Sprintf("`kubectl logs %s -c %s` shows why it ended, while the pod exists; the launcher never ran",
+			pod.Name, mpi.Container)
+	}
+	return cause.withLauncherMemoryRemedy(pod).withLinesOf(pod, *pod.mainContainer())
 }
 
 // withLinesOf adds the last lines of a container, and what to do if kubelet has started it again until its Job gave up.
@@ -104,7 +86,7 @@ func (c *Cause) withLinesOf(pod Pod, of Container) *Cause {
 	c.Lines = of.End.lastLines()
 	if pod.GivenUp && c.Reason != OOMKilled {
 		c.Message += " each time that it was started, until its Job gave up"
-		c.Remedy = crashLoopRemedy(pod, of, *of.End)
+		c.Remedy = crashLoopRemedy(pod, of)
 	}
 	return c
 }

@@ -97,10 +97,9 @@ func (e ContainerEnd) String() string {
 	return text
 }
 
-// lastLines returns the last lines that a container left as its termination message. A verdict of the agent has no lines,
-// and the words of the container runtime are in the message of the cause.
+// lastLines returns the last lines of a container, or why it could not be started: its message, if that is no verdict.
 func (e ContainerEnd) lastLines() []string {
-	if _, err := mpi.DecodeVerdict(e.Message); err == nil || e.failedToStart() {
+	if _, err := mpi.DecodeVerdict(e.Message); err == nil {
 		return nil
 	}
 	return QuoteLines(WithoutNoise(strings.Split(Redact(e.Message), "\n")), LinesBytes)

@@ -150,7 +150,7 @@ var reasonDocs = []ReasonDoc{
 		"kubelet's status of the container: StartError, with the words of the container runtime.",
 		"correct what the message names in the TrainJob or runtime: a program that is not found may be hidden by a volume that is mounted over its folder (the agent is " + mpi.AgentBin + ")"},
 	{CrashLoopBackOff, ByRequest, "a container ends each time kubelet starts it, so its pod does not become ready",
-		"kubelet's status of the container: how often it was started again, and how it ended the last time. The last lines are there if the container leaves a termination message; " +
+		"kubelet's status of the container: how often it was started again, and how it ended the last time. The last lines are its termination message; " +
 			"mpi-controller asks for one (`terminationMessagePolicy: FallbackToLogsOnError`) in runtimes without our agent that set no policy.",
 		"read the log of the run before with `kubectl logs POD -c CONTAINER --previous`, as long as the pod exists; correct its command, its files or its volumes in the TrainJob or runtime, or its memory limit after OOMKilled"},
 	{PodRejected, ByInfrastructure, "kubelet did not admit a pod to its machine",
@@ -222,9 +222,10 @@ var reasonDocs = []ReasonDoc{
 		"The launcher's verdict.",
 		"read the message: it names what the agent lacks, for example a readable key"},
 	// Commands and ranks.
-	{CommandNotFound, ByApplication, "a command could not be started: it is not in the image, or not executable",
-		"The launcher's verdict, or what the MPI launcher printed.",
-		"check the spelling and the path of the command, PATH where the TrainJob sets it, and that launcher and workers use the same image"},
+	{CommandNotFound, ByApplication, "a command could not be started: it is not in the image, not executable, or nothing that the system can run",
+		"The launcher's verdict, what the MPI launcher or a shell printed, or the file itself in the launcher's pod: its mode, its first line, its architecture.",
+		"check the spelling and the path of the command, PATH where the TrainJob sets it, and that launcher and workers use the same image; a script must be executable (`chmod +x`), begin with `#!` and " +
+			"an interpreter of the image, and end its lines as on Linux (`dos2unix`); a binary must be built for the architecture of the machines"},
 	{CommandFailed, ByApplication, "the command of the job exited with a code other than 0, and no rank of it is known to have failed",
 		"The launcher's verdict.",
 		"read the log of the launcher"},
@@ -255,7 +256,7 @@ var reasonDocs = []ReasonDoc{
 		"read the lines that the rank printed before it called MPI_Abort"},
 	{MPIPortsBlocked, ByRequest, "ranks cannot connect to each other",
 		"What MPI printed: the launch worked over port 2222, the connections between ranks did not. Or the command failed while nobody answered a connection between pods of the job: for 10 s in a launch, for a minute once a rank ran. The log of the launcher tells of such a one at once; it does not end the job.",
-		"check NetworkPolicies: MPI uses any port between the pods of a job, the policy of the job opens them all; check that MPI uses the pod network (btl_tcp_if_include, UCX_NET_DEVICES)"},
+		"check that MPI uses the interface of the pods (UCX_NET_DEVICES, btl_tcp_if_include, FI_TCP_IFACE), and NetworkPolicies: MPI uses any port between the pods of a job, the policy of the job opens them all"},
 	{MPIVersionMismatch, ByApplication, "launcher and ranks use different MPI libraries or versions",
 		"What MPI printed.",
 		"use one image for launcher and workers, and build the program with the MPI of that image"},

@@ -152,27 +152,31 @@ func containerWaitingProblem(pod Pod, c Container) *Cause {
 	return nil
 }
 
-// crashLoopProblem blames a container that ends each time kubelet starts it. One that runs again counts until it is ready.
+// crashLoopProblem blames a container that ends each time kubelet starts it. It does so until the container is ready.
 func crashLoopProblem(pod Pod, c Container) *Cause {
-	last := cmp.Or(c.End, c.LastEnd)
+	last, kind := cmp.Or(c.End, c.LastEnd), "container"
 	backsOff := c.Waiting != nil && c.Waiting.Reason == "CrashLoopBackOff"
-	if last == nil || !backsOff && (c.Restarts < 2 || c.Ready || c.End.succeeded()) {
+	if last == nil || !backsOff && (c.Restarts < 2 || c.Ready || last.Code == 0 && last.Signal == 0) {
 		return nil
 	}
-	message := fmt.Sprintf("%s: %s is started again and again, and ends each time: it %s", pod.fullName(), c.describe(), last.withWords())
+	if c.Init {
+		kind = "init container"
+	}
+	message := fmt.Sprintf("%s: %s `%s` is started again and again, and ends each time: it %s",
+		pod.fullName(), kind, c.Name, last)
 	cause := causeWithRemedy(CrashLoopBackOff, message).withPod(pod).withContainerEnd(*last)
-	cause.Lines, cause.Remedy = last.lastLines(), crashLoopRemedy(pod, c, *last)
+	cause.Lines, cause.Remedy = last.lastLines(), crashLoopRemedy(pod, c)
+	if last.isOutOfMemory() {
+		entry, _ := ReasonDocOf(OOMKilled)
+		cause.Remedy = entry.Remedy
+	}
 	return cause
 }
 
-// crashLoopRemedy names the command that shows why a container ended the last time: its log is there as long as its pod.
-func crashLoopRemedy(pod Pod, c Container, last ContainerEnd) string {
-	if last.isOutOfMemory() {
-		entry, _ := ReasonDocOf(OOMKilled)
-		return entry.Remedy
-	}
-	return fmt.Sprintf("`kubectl logs %s -c %s --previous` shows why it ends, as long as the pod exists; correct its command, "+
-		"its files or its volumes in the TrainJob or runtime", pod.Name, c.Name)
+// crashLoopRemedy names the command that shows why a container ended the last time.
+func crashLoopRemedy(pod Pod, c Container) string {
+	return fmt.Sprintf("`kubectl logs %s -c %s --previous` shows why it ends, as long as the pod exists; correct its "+
+		"command, its files or its volumes in the TrainJob or runtime", pod.Name, c.Name)
 }
 
 // mounts are the events by which kubelet says that a volume is not there.

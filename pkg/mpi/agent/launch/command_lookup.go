@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -37,7 +38,21 @@ func startFailure(path string, err error) mpi.Verdict {
 	if errors.Is(err, syscall.E2BIG) {
 		return verdict.CommandNotStarted(mpi.ReasonArgumentTooLong, err)
 	}
+	if why := program.NotRunnable(path); why != "" {
+		err = fmt.Errorf("%w: %s", err, why)
+	}
 	return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err)
+}
+
+// notRunnable names a program that the command, or its newest launch, cannot have run.
+func (l Launcher) notRunnable(command Command, launched string) string {
+	folder, words := ".", mpi.UnwrapFilesDir(command.Argv)
+	if len(words) < len(command.Argv) {
+		folder = mpi.FilesDir
+	}
+	hydra := usesHydra(command.Environment)
+	why := program.NotRunnableIn(words, folder, hydra)
+	return cmp.Or(why, program.NotRunnableIn(strings.Fields(launched), folder, hydra))
 }
 
 // commandNotFoundHint says what to look at when a command was not found: a list of one item may be meant as a whole command line, and the folders

@@ -59,3 +59,21 @@ func TestTooManyArgumentsAreNamed(t *testing.T) {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
+
+// A shell would run such a file, the agent and mpirun do not.
+func TestFileThatCannotBeRunIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.sh")
+	for text, says := range map[string]string{"echo hello\n": "exec format error: its first line names no interpreter", "#!/bin/sh\r\n": "its lines end as on Windows"} {
+		if err := os.WriteFile(file, []byte(text), 0o700); err != nil { //nolint:gosec // it is to be executable
+			t.Fatal(err)
+		}
+		_, err := os.StartProcess(file, []string{file}, &os.ProcAttr{})
+		if got := startFailure(file, err); got.Reason != mpi.ReasonCommandNotFound || !strings.Contains(got.Message, says) {
+			t.Errorf("want %q, got %+v", says, got)
+		}
+	}
+	launched := Launcher{}.notRunnable(Command{Argv: []string{"bash", "job.sh"}}, "mpirun "+file)
+	if !strings.Contains(launched, "run.sh` cannot be run: its ") {
+		t.Errorf("the newest launch tells which file it was: %q", launched)
+	}
+}

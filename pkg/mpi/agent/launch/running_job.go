@@ -70,6 +70,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	stopped := j.awaitCommand()
 	quiet, _ := j.ranks.QuietSince()
 	e := verdict.Evidence{Argv: command.Argv, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now()}
+	e.Table = table
 	e.Hang, e.Blocked = attended()
 	if e.Status.Code() == 0 && e.Stopped == 0 && !l.AllowUnfinished {
 		e.Unfinished, e.Stopped = j.ranks.WaitForLauncherExit(ctx, command.Signals)
@@ -86,6 +87,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	e.Own = j.ranks.Report()
 	e.Own.Name, e.Own.OOMKills = l.Hostname, kills
 	e.Launched, e.Admitted = j.ranks.NewestLaunch()
+	e.NotRunnable = l.notRunnable(command, e.Launched.Line)
 	e.Now = time.Now()
 	judged, code := verdict.Judge(e)
 	judged.RunSeconds, judged.IdleSeconds = e.Ended.Sub(start).Seconds(), j.idleSeconds(quiet, e.Losses, e.Ended)

@@ -34,6 +34,10 @@ type Evidence struct {
 	Losses []Loss
 	// Lines are the last lines of the output of the command.
 	Lines []string
+	// Table has the addresses of all pods.
+	Table mpi.HostTable
+	// NotRunnable names a program of the command that the system cannot run, and why, by the files of the launcher's pod.
+	NotRunnable string
 	// AllowIdle reports whether a node without ranks is fine.
 	AllowIdle bool
 	// Hang is why the command was ended before its time, Blocked a connection that nobody answered at the end; nil for none.

@@ -134,7 +134,7 @@ var launcherSignatures = []outputSignature{
 	{LaunchDaemonLost, Symptom, rx(`one of the processes terminated badly; aborting|HYD\w+ \(.*\): (?:control_cb|assert \(!closed\) failed)|assert \(!closed\) failed`), "the launcher lost the proxy of a node"},
 	{CommandNotFound, suspect, rx(`(?P<file>[\w./+-]+)['"]?(?:: cannot execute(?: binary file)?)?: Exec format error|(?P<file2>[\w./+-]+): cannot execute binary file`), cannotRun + "it names no interpreter (`#!/bin/sh`), or is built for another architecture"},
 	{CommandNotFound, suspect, rx(`Exec format error`), "a program cannot be run: it names no interpreter (`#!/bin/sh`), or is built for another architecture (exec format error)"},
-	{CommandNotFound, suspect, rx(`(?P<file>[\w./+-]+): (?:(?P<why>\S+: bad interpreter)|cannot execute: required file not found)|(?P<file2>[\w./+-]+) has a bad interpreter on the first line`), cannotRun + "its interpreter is not in the image, or its lines end as on Windows (`dos2unix` corrects them)"},
+	{CommandNotFound, suspect, rx(`(?P<file>[\w./+-]+): (?:\S+: bad interpreter|cannot execute: required file not found)|(?P<file2>[\w./+-]+) has a bad interpreter on the first line`), cannotRun + "its interpreter is not in the image, or its lines end as on Windows (`dos2unix` corrects them)"},
 	{CommandNotFound, suspect, rx(`\$'\\r': command not found|env: .\S+\\r.: No such file`), "the lines of a script end as on Windows: `dos2unix` corrects them"},
 	{CommandNotFound, Symptom, rx(`(?:^|: )(?:line \d+: |\d+: )?(?P<command>[\w./-]+): (?:command )?not found$`), "the command `$command` was not found"},
 	{RankFailed, Report, rx(`Process name: \[.*,(?P<rank>\d+)\]`), "rank $rank exited with a code other than 0"},

@@ -71,7 +71,7 @@ func (e Evidence) notRunnableCause(c Cause) Cause {
 	if c.Rank != nil {
 		code, ran = c.Rank.Code, true
 	}
-	unexplained := c.Reason == mpi.ReasonCommandNotFound || c.said == nil &&
+	unexplained := c.Reason == mpi.ReasonCommandNotFound || (c.said == nil || c.said.Weight <= diagnose.Symptom) &&
 		slices.Contains([]mpi.Reason{mpi.ReasonCommandFailed, diagnose.RankFailed, diagnose.LaunchDaemonLost}, c.Reason)
 	if e.NotRunnable == "" || !unexplained || code == 0 || e.Stopped != 0 || ran && !slices.Contains(notStarted, code) {
 		return c

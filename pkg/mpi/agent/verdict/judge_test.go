@@ -623,6 +623,7 @@ func TestJudgeNamesWhatCannotBeRun(t *testing.T) {
 	}{
 		"SIGPIPE":   {"all that Open MPI 5 says", Evidence{Status: agenttest.StatusOfCode(141)}, mpi.ReasonCommandNotFound},
 		"Daemon":    {"its daemon ends by it", Evidence{Status: agenttest.StatusOfCode(1), Losses: []Loss{{Host: "demo-node-0-0.demo", Daemon: 141}}}, mpi.ReasonCommandNotFound},
+		"Lost":      {"what Open MPI 5 may print", Evidence{Status: agenttest.StatusOfCode(1), Lines: []string{"PRTE has lost communication with a remote daemon."}}, mpi.ReasonCommandNotFound},
 		"Words":     {"the file says more", Evidence{Status: agenttest.StatusOfCode(126), Lines: []string{"sh: 1: ./run.sh: Exec format error"}}, mpi.ReasonCommandNotFound},
 		"Rank":      {"", Evidence{Status: agenttest.StatusOfCode(126), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 126, "", 1))}}, mpi.ReasonCommandNotFound},
 		"Ran":       {"ranks ran: the file has changed, or another one was meant", Evidence{Status: agenttest.StatusOfCode(3), Reports: []mpi.NodeReport{seen}}, mpi.ReasonCommandFailed},

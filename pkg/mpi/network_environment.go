@@ -94,9 +94,16 @@ func (n Network) tcpTransportVariables(dialect Dialect) []Variable {
 			{"OMPI_MCA_pml", "ob1", "the default (cm over OFI) makes the first collective take 4 to 6 s on plain Ethernet"},
 		}
 	case Hydra:
-		return []Variable{{"UCX_TLS", "tcp,self", "UCX's own choice hung in MPI_Finalize on plain Ethernet"}}
+		return []Variable{
+			{"UCX_TLS", "tcp,self", "UCX's own choice hung in MPI_Finalize on plain Ethernet"},
+			{"UCX_NET_DEVICES", n.Interface, pinned},
+			{"FI_TCP_IFACE", n.Interface, pinned},
+		}
 	case IntelHydra:
-		return []Variable{{"FI_PROVIDER", "tcp", "plain Ethernet has no RDMA provider"}}
+		return []Variable{
+			{"FI_PROVIDER", "tcp", "plain Ethernet has no RDMA provider"},
+			{"FI_TCP_IFACE", n.Interface, pinned},
+		}
 	}
 	return nil
 }

@@ -45,6 +45,18 @@ func TestEnvironmentOfANetwork(t *testing.T) {
 			want:    map[string]string{"FI_PROVIDER": "efa", "I_MPI_FABRICS": "shm:ofi", "NCCL_SOCKET_IFNAME": "=eth0"},
 			absent:  []string{"UCX_TLS", "NCCL_IB_HCA", "NCCL_NET_GDR_LEVEL"},
 		},
+		"Ethernet, MPICH": {
+			reason:  "UCX and libfabric offer every interface of a pod unless they are told one",
+			dialect: Hydra,
+			network: Network{Fabric: Ethernet, Interface: "net1"},
+			want:    map[string]string{"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "net1", "FI_TCP_IFACE": "net1", "HYDRA_IFACE": "net1"},
+		},
+		"Ethernet, Intel MPI": {
+			reason:  "its ranks speak libfabric",
+			dialect: IntelHydra,
+			network: Network{Fabric: Ethernet, Interface: "net1"},
+			want:    map[string]string{"FI_PROVIDER": "tcp", "FI_TCP_IFACE": "net1", "I_MPI_HYDRA_IFACE": "net1"},
+		},
 		"Ethernet with GPUs": {
 			reason:  "NCCL must not look for adapters that are not there",
 			dialect: PRRTE,

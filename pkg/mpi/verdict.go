@@ -21,6 +21,8 @@ const (
 	ReasonCommandKilled Reason = "CommandKilled"
 	// ReasonCommandNotFound: the user's command could not be started.
 	ReasonCommandNotFound Reason = "CommandNotFound"
+	// ReasonArgumentTooLong: an argument or a variable is longer than Linux hands to a program.
+	ReasonArgumentTooLong Reason = "ArgumentTooLong"
 	// ReasonGateTimeout: not all nodes answered before the deadline.
 	ReasonGateTimeout Reason = "GateTimeout"
 	// ReasonWorldIncomplete: the command exited 0, but nothing ever ran on its nodes, or a node was lost, or cannot say what ran there.

@@ -38,6 +38,10 @@ const (
 	CompletionIndexLabel = "batch.kubernetes.io/job-completion-index"
 )
 
+// MaxArgumentBytes is the length of the longest argument, or variable as `NAME=VALUE`, of a program: Linux takes
+// 128 KiB with the zero byte at its end (MAX_ARG_STRLEN, execve(2)).
+const MaxArgumentBytes = 128<<10 - 1
+
 // Names that are ours.
 const (
 	// ImplementationLabel on a runtime holds the Implementation. A runtime without it is not compiled by us. The

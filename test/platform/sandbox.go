@@ -7,13 +7,10 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -33,7 +30,6 @@ func (p *Platform) Sandbox(ctx context.Context, name string) error {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "mpi-controller-jobs"},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "mpi-controller", Namespace: Namespace}},
 		},
-		dnsPolicy(name),
 	}
 	for _, object := range objects {
 		if err := admin.Client.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -76,24 +72,6 @@ func empty(ctx context.Context, admin client.Client, namespace string) error {
 		err := admin.List(ctx, left, client.InNamespace(namespace), client.HasLabels{mpi.JobSetNameLabel})
 		return len(left.Items) == 0, err
 	})
-}
-
-// dnsPolicy lets pods of our jobs ask DNS, as the namespaces of tenants do: the policy of a job itself lets them reach
-// nothing but each other. Pods of other controllers are not restricted.
-func dnsPolicy(namespace string) *networkingv1.NetworkPolicy {
-	port := func(protocol corev1.Protocol) networkingv1.NetworkPolicyPort {
-		return networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: ptr.To(intstr.FromInt32(53))}
-	}
-	return &networkingv1.NetworkPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: "dns", Namespace: namespace},
-		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
-				{Key: mpi.TrainJobLabel, Operator: metav1.LabelSelectorOpExists},
-			}},
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
-			Egress:      []networkingv1.NetworkPolicyEgressRule{{Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP), port(corev1.ProtocolTCP)}}},
-		},
-	}
 }
 
 // CopyRuntime makes a ClusterTrainingRuntime from another one, after a change.

@@ -13,6 +13,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/compile/source"
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
 
@@ -178,18 +179,6 @@ func clusterRanges(d *decode.Document, spec *v1alpha1.ClusterSpec) []Value[strin
 	return []Value[string]{{V: "10.128.0.0/14", Origin: usual}, {V: "172.30.0.0/16", Origin: usual}}
 }
 
-// standardDNS is where the pods that answer DNS are when nothing else is written.
-type standardDNS struct {
-	namespace, label, value string
-	port                    int32
-	why                     string
-}
-
-var (
-	kubernetesDNS = standardDNS{"kube-system", "k8s-app", "kube-dns", 53, "where Kubernetes runs its DNS"}
-	openShiftDNS  = standardDNS{"openshift-dns", "dns.operator.openshift.io/daemonset-dns", "default", 5353, "where OpenShift runs its DNS"}
-)
-
 func dns(d *decode.Document, spec *v1alpha1.ClusterSpec) DNS {
 	if own := spec.Network.DNS; own != nil {
 		return DNS{
@@ -198,14 +187,14 @@ func dns(d *decode.Document, spec *v1alpha1.ClusterSpec) DNS {
 			Port:      orDefault(d, &own.Port, "the port of DNS"),
 		}
 	}
-	standard := kubernetesDNS
+	standard, why := mpi.KubernetesDNS, "where Kubernetes runs its DNS"
 	if spec.Platform == v1alpha1.OpenShift {
-		standard = openShiftDNS
+		standard, why = mpi.OpenShiftDNS, "where OpenShift runs its DNS"
 	}
-	from := origin.Origin{At: d.At(&spec.Network.DNS), Kind: origin.Default, Why: standard.why}
+	from := origin.Origin{At: d.At(&spec.Network.DNS), Kind: origin.Default, Why: why}
 	return DNS{
-		Namespace: Value[string]{V: standard.namespace, Origin: from},
-		PodLabels: []Named[string]{{Name: standard.label, Value: Value[string]{V: standard.value, Origin: from}}},
-		Port:      Value[int32]{V: standard.port, Origin: from},
+		Namespace: Value[string]{V: standard.Namespace, Origin: from},
+		PodLabels: []Named[string]{{Name: standard.Label, Value: Value[string]{V: standard.Value, Origin: from}}},
+		Port:      Value[int32]{V: standard.Port, Origin: from},
 	}
 }

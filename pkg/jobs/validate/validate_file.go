@@ -227,13 +227,16 @@ func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
 	return nil
 }
 
-// CanStart returns why no job of this name or without this command can start, whoever runs it, or nil. What else is wrong with it is the
-// controller's to say, which may be newer than this program.
+// CanStart returns why no job of this name or with this command can start, or nil. The controller, which may be newer,
+// finds other mistakes.
 func CanStart(trainJob *trainer.TrainJob, runtime mpijob.Runtime) error {
 	if !runtime.IsMPI() {
 		return nil
 	}
 	if err := mpijob.CheckJobName(trainJob.Name); err != nil {
+		return err
+	}
+	if err := mpijob.CheckArguments(trainJob); err != nil {
 		return err
 	}
 	return HasCommand(trainJob, runtime)

@@ -94,6 +94,10 @@ func TestAgainst(t *testing.T) {
 	if got := document(t, "spec:\n  runtimeRef: {name: r}\n").CheckAgainst(runtime); len(got) != 1 || got[0].Line != 5 || !strings.Contains(got[0].Message, "no command") {
 		t.Errorf("%v", got)
 	}
+	long := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    command: [sh, -c, "+strings.Repeat("y", 300_000)+"]\n")
+	if got := long.CheckAgainst(runtime); len(got) != 1 || got[0].Line != 7 || !strings.Contains(got[0].Message, "has 300000 bytes, and Linux hands at most 131071") {
+		t.Errorf("%v", got)
+	}
 	traced := strings.Replace(head, "{name: train}", "\n  name: train\n  annotations: {lockstep.dev/trace: everything}", 1) + "spec: {runtimeRef: {name: r}, trainer: {args: [x]}}\n"
 	if got := File("jobs.yaml", []byte(traced)).Jobs[0].CheckAgainst(runtime); len(got) != 1 || got[0].Line != 5 || !strings.Contains(got[0].Message, "allowed are `traffic`, `waiting`, `horovod` and `nccl`") {
 		t.Errorf("%v", got)
@@ -114,6 +118,10 @@ func TestCanStart(t *testing.T) {
 		t.Errorf("how many nodes it may have is the controller's to say: %v", err)
 	}
 	if err := CanStart(document(t, "spec: {runtimeRef: {name: r}}\n").Job, runtime); err == nil || !strings.Contains(err.Error(), "no command") {
+		t.Error(err)
+	}
+	runs.Spec.Trainer.Args = []string{strings.Repeat("y", 300_000)}
+	if err := CanStart(runs, runtime); err == nil || !strings.Contains(err.Error(), "spec.trainer.args[0] has 300000 bytes") {
 		t.Error(err)
 	}
 	runs.Name = strings.Repeat("a", mpijob.MaxNameLength+1)

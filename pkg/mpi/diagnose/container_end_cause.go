@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -16,7 +17,8 @@ func initContainerCause(pod Pod, _ []Pod) *Cause {
 			return startFailureCause(pod, c)
 		}
 		message := fmt.Sprintf("%s failed: its init container `%s` %s", pod.fullName(), c.Name, c.End)
-		return causeWithRemedy(InitFailed, message).withPod(pod).withTime(c.End.At, initContainerFailed).withEvidence(c.End.Message).withContainerEnd(*c.End)
+		cause := causeWithRemedy(InitFailed, message).withPod(pod).withTime(c.End.At, initContainerFailed)
+		return cause.withEvidence(c.End.Message).withContainerEnd(*c.End).withLinesOf(pod, c)
 	}
 	return nil
 }
@@ -27,6 +29,9 @@ func (e ContainerEnd) failedToStart() bool {
 	return e.Reason == "StartError" || e.Reason == "ContainerCannotRun"
 }
 
+// argumentTooLong are the words of the operating system (E2BIG).
+var argumentTooLong = rx(`(?i)argument list too long`)
+
 // startFailureCause quotes why the program of a container could not be started: there is no log of it.
 func startFailureCause(pod Pod, c Container) *Cause {
 	words := ClipBytes(joinLines(c.End.Message), LinesBytes)
@@ -34,11 +39,16 @@ func startFailureCause(pod Pod, c Container) *Cause {
 	if words != "" {
 		message += ": " + words
 	}
-	return causeWithRemedy(ContainerStartFailed, message).withPod(pod).withTime(c.End.At, initContainerFailed).withEvidence(words).withContainerEnd(*c.End)
+	reason := ContainerStartFailed
+	if argumentTooLong.MatchString(words) {
+		reason = ArgumentTooLong
+	}
+	cause := causeWithRemedy(reason, message).withPod(pod).withTime(c.End.At, initContainerFailed)
+	return cause.withEvidence(words).withContainerEnd(*c.End)
 }
 
 // containerEndCause is the end of a main container without a verdict: a node, or a launcher whose agent had no last word.
-func containerEndCause(pod Pod, _ []Pod) *Cause {
+func containerEndCause(pod Pod, all []Pod) *Cause {
 	end := pod.mainEnd()
 	if end == nil {
 		return nil
@@ -59,7 +69,26 @@ func containerEndCause(pod Pod, _ []Pod) *Cause {
 		reason = WorkerKilled
 	}
 	message := fmt.Sprintf("%s failed: container `%s` %s", pod.fullName(), mpi.Container, end)
-	return causeWithRemedy(reason, message).withPod(pod).withTime(end.At, order).withContainerEnd(*end).withLauncherMemoryRemedy(pod)
+	cause := causeWithRemedy(reason, message).withPod(pod).withTime(end.At, order).withContainerEnd(*end)
+	launcherRan := func(p Pod) bool {
+		main := p.mainContainer()
+		return p.isLauncher() && main != nil && (main.Waiting == nil || main.LastEnd != nil)
+	}
+	if reason == WorkerFailed && !slices.ContainsFunc(all, launcherRan) {
+		cause.Remedy = fmt.Sprintf("`kubectl logs %s -c %s` shows why it ended, while the pod exists; the launcher never ran",
+			pod.Name, mpi.Container)
+	}
+	return cause.withLauncherMemoryRemedy(pod).withLinesOf(pod, *pod.mainContainer())
+}
+
+// withLinesOf adds the last lines of a container, and what to do if kubelet has started it again until its Job gave up.
+func (c *Cause) withLinesOf(pod Pod, of Container) *Cause {
+	c.Lines = of.End.lastLines()
+	if pod.GivenUp && c.Reason != OOMKilled {
+		c.Message += " each time that it was started, until its Job gave up"
+		c.Remedy = crashLoopRemedy(pod, of)
+	}
+	return c
 }
 
 func (c *Cause) withContainerEnd(end ContainerEnd) *Cause {

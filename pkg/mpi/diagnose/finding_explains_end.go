@@ -15,6 +15,7 @@ var endsBy = map[mpi.Reason][]int{
 	PythonModuleMissing: {1, 2, 126, 127, 255},
 	LibraryMissing:      {1, 2, 126, 127, 255},
 	CommandNotFound:     {1, 2, 126, 127, 255},
+	ArgumentTooLong:     {1, 2, 126, 127, 255},
 	OutOfMemory:         {1, 2, 12, 128 + 6, 254, 255},
 }
 

@@ -98,7 +98,11 @@ func firstCases() map[string]firstCase {
 		"lying verdict":       {"success does not explain a failed container", []Pod{launcher(said(t0, mpi.Verdict{}))}, nil, LauncherFailed, "exited with code 1"},
 		"launcher killed":     {"", []Pod{launcher(died(t0, kill))}, nil, LauncherKilled, "was killed by SIGKILL"},
 		"worker killed":       {"", []Pod{worker(died(t0, kill))}, nil, WorkerKilled, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3) failed: container `node` was killed by SIGKILL"},
+		"worker alone":        {"no log of a launcher that never ran", []Pod{launcher(waitingFor("PodInitializing", "")), worker(died(t0, ContainerEnd{Code: 1, Message: "no hostkeys available\n"}))}, nil, WorkerFailed, "What to do: `kubectl logs demo-node-0-1-x7x2p -c node` shows why it ended, while the pod exists; the launcher never ran\nLast lines:\nno hostkeys available"},
+		"worker, launcher":    {"", []Pod{launcher(func(pod *Pod) { pod.Containers = []Container{{Name: mpi.Container}} }), worker(died(t0, ContainerEnd{Code: 1}))}, nil, WorkerFailed, "read the log of the launcher"},
+		"worker over":         {"its last lines say why", []Pod{worker(died(t0, ContainerEnd{Code: 1, Message: "no hostkeys available"}), deletedAt(t0), givenUp)}, nil, WorkerFailed, "exited with code 1 each time that it was started, until its Job gave up. What to do: `kubectl logs demo-node-0-1-x7x2p -c node --previous`"},
 		"cannot start":        {"the words are kubelet's", []Pod{worker(died(t0, ContainerEnd{Code: 128, Reason: "StartError", Message: "no such file"}))}, nil, ContainerStartFailed, "container `node` could not be started: no such file"},
+		"long argument":       {"", []Pod{worker(died(t0, ContainerEnd{Code: 128, Reason: "StartError", Message: `failed to start container: exec: "sh": argument list too long: unknown`}))}, nil, ArgumentTooLong, "argument list too long: unknown. What to do: put long texts into a file"},
 		"signal of runtime":   {"", []Pod{worker(died(t0, ContainerEnd{Signal: 11}))}, nil, WorkerKilled, "SIGSEGV"},
 		"OOM by kubelet":      {"", []Pod{worker(died(t0, ContainerEnd{Code: 137, Reason: "OOMKilled"}))}, nil, OOMKilled, "was killed by SIGKILL (OOMKilled)"},
 		"worker first":        {"the launcher failed because a node did", []Pod{launcher(said(t0, exit7)), worker(died(before, kill))}, nil, WorkerKilled, ""},
@@ -141,11 +145,15 @@ func TestFirst(t *testing.T) {
 			if got == nil {
 				t.Fatalf("%s: no cause", tc.reason)
 			}
-			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
+			if got.Reason != tc.want || !strings.Contains(got.Text(), tc.says) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Message)
 			}
 			entry, found := ReasonDocOf(got.Reason)
-			if !found || len(tc.noted) == 0 && !strings.HasPrefix(got.Text(), strings.TrimRight(got.Message, ".")+". What to do: "+entry.Remedy) {
+			remedy := entry.Remedy
+			if strings.HasPrefix(got.Remedy, "`kubectl logs ") {
+				remedy = got.Remedy // which names the pod
+			}
+			if !found || len(tc.noted) == 0 && !strings.HasPrefix(got.Text(), strings.TrimRight(got.Message, ".")+". What to do: "+remedy) {
 				t.Errorf("the text lacks the remedy: %s", got.Text())
 			}
 		})

@@ -58,6 +58,10 @@ type Container struct {
 	// Waiting is why it does not run, End how it ended; nil where it does not wait or has not ended.
 	Waiting *ContainerWaiting
 	End     *ContainerEnd
+	// LastEnd is how it ended before kubelet started it again, Restarts how often that happened, Ready its readiness.
+	LastEnd  *ContainerEnd
+	Restarts int
+	Ready    bool
 }
 
 // ContainerWaiting is why a container does not run.
@@ -91,6 +95,14 @@ func (e ContainerEnd) String() string {
 		text += " (" + e.Reason + ")"
 	}
 	return text
+}
+
+// lastLines returns the last lines of a container, or why it could not be started: its message, if that is no verdict.
+func (e ContainerEnd) lastLines() []string {
+	if _, err := mpi.DecodeVerdict(e.Message); err == nil {
+		return nil
+	}
+	return QuoteLines(WithoutNoise(strings.Split(Redact(e.Message), "\n")), LinesBytes)
 }
 
 func (p Pod) isLauncher() bool { return p.Role == mpi.LauncherJob }

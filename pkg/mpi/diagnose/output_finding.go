@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,8 +20,17 @@ type OutputFinding struct {
 	Rank *int
 	// Host is the host that the lines name, or empty.
 	Host string
+	// Printer is the host that printed the line, where its head names one.
+	Printer string
 	// Weight says how close to the root it is.
 	Weight Weight
+}
+
+// AtInterface blames the interface of an address that no pod of the job has, before any policy.
+func (f OutputFinding) AtInterface(address string) *OutputFinding {
+	f.Summary = fmt.Sprintf("MPI communication failure - %s is not the address of any pod of the job: name the interface "+
+		"of the pods (UCX_NET_DEVICES, btl_tcp_if_include, FI_TCP_IFACE): %s", address, f.Line)
+	return &f
 }
 
 // Weight says how close to the root of a failure a line of output is.
@@ -125,6 +135,7 @@ var hints = []string{
 	"version", "memory", "space", "quota", "resolv", "service", "library", "libraries", "module", "open file", "rank", "process", "lost", "shut down",
 	"closed", "reset", "broken", "fault", "exit", "exception", "bad", "xid", "ecc", "nccl", "ibv", "exceeded", "buffer", "unrecognized", "proxy",
 	"interrupt", "unable", "servname", "pmi", "transport", "badly", "assert", "unknown host", "hostname", "nvml", "edquot", "enospc", "alloc",
+	"too long", "cannot execute", `\r`,
 }
 
 func hasHint(line string) bool {
@@ -153,9 +164,12 @@ func (s outputSignature) findingOf(line string, groups []int, exception bool) *O
 		f.Summary = string(s.line.ExpandString(nil, s.summary, line, groups))
 	}
 	f.Rank = parseRankNumber(namedGroup(s.line, line, "rank"))
-	f.Host = namedGroup(s.line, line, "host")
+	f.Host, f.Printer = namedGroup(s.line, line, "host"), namedGroup(printerHead, line, "host")
 	return f
 }
+
+// printerHead is how UCX and Open MPI begin a line: with host and number of the process, and UCX with the time before.
+var printerHead = rx(`^(?:\[\d+\.\d+\] )?\[(?P<host>[\w.-]+):\d+[\]: ]`)
 
 // lastWords is an exception of Python or C++ whose beginning is not to be seen, or what programs print that check each call
 // of CUDA.
@@ -177,11 +191,11 @@ func (s outputSignature) weightOf(uncaught bool, before string) Weight {
 }
 
 func namedGroup(expression *regexp.Regexp, line, group string) string {
-	i := expression.SubexpIndex(group)
-	if i < 0 {
+	i, groups := expression.SubexpIndex(group), expression.FindStringSubmatch(line)
+	if i < 0 || groups == nil {
 		return ""
 	}
-	return expression.FindStringSubmatch(line)[i]
+	return groups[i]
 }
 
 // detailLines is how far behind a message launchers print the details that belong to it.

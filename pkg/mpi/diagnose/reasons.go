@@ -22,6 +22,8 @@ const (
 	NameTaken mpi.Reason = "NameTaken"
 	// ReservedVariable: the TrainJob sets a variable that carries the wiring of MPI.
 	ReservedVariable mpi.Reason = "ReservedVariable"
+	// ArgumentTooLong: an argument or a variable of the job is longer than Linux hands to a program.
+	ArgumentTooLong = mpi.ReasonArgumentTooLong
 	// InvalidTrace: what the TrainJob asks to be recorded of its run cannot be.
 	InvalidTrace mpi.Reason = "InvalidTrace"
 	// InvalidObject: the API server calls an object of the job invalid, which no waiting changes.
@@ -70,6 +72,8 @@ const (
 	ContainerConfig mpi.Reason = "ContainerConfigFailed"
 	// ContainerStartFailed: a container was made, and its program could not be started.
 	ContainerStartFailed mpi.Reason = "ContainerStartFailed"
+	// CrashLoopBackOff: a container ends each time kubelet starts it.
+	CrashLoopBackOff mpi.Reason = "CrashLoopBackOff"
 	// PodRejected: kubelet did not admit a pod to its machine.
 	PodRejected mpi.Reason = "PodRejected"
 	// InitFailed: an init container failed, so the main container never ran.

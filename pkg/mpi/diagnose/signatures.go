@@ -25,6 +25,9 @@ const mpiNames = `\b(?:Open ?MPI|OMPI|MPICH|Intel MPI|PMI[x12]?|PRRTE|PRTE|ORTE|
 // blocked are the words that users must read when connections fail.
 const blocked = "MPI communication failure - check NetworkPolicies: "
 
+// cannotRun begins what shells and launchers report of a file that the system cannot run.
+const cannotRun = "the program `$file$file2` cannot be run: "
+
 // ownSignatures are what our own agent prints.
 var ownSignatures = []outputSignature{
 	{AuthenticationFailed, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: authentication failed`), "the key of the job was not accepted by $host"},
@@ -54,6 +57,7 @@ var systemSignatures = []outputSignature{
 	{OutOfMemory, Root, rx(`^MemoryError\b|instance of 'std::bad_alloc'|^OSError: \[Errno 12\]|numpy\S*\._ArrayMemoryError|DefaultCPUAllocator: (?:can't|not enough)`), "out of memory"},
 	{OutOfMemory, suspect, rx(`std::bad_alloc`), "out of memory"},
 	{OutOfMemory, Failure, rx(`(?i)cannot allocate memory`), "out of memory"},
+	{ArgumentTooLong, suspect, argumentTooLong, "$0"},
 }
 
 // gpuSignatures are CUDA and the programs that use it.
@@ -128,6 +132,10 @@ var launcherSignatures = []outputSignature{
 	{LaunchDaemonLost, Symptom, rx(`(?:ORTE|PRTE|PRRTE) has lost communication with a remote daemon|(?:ORTE|PRTE|PRRTE) daemon has (?:unexpectedly )?failed|(?:ORTE|PRTE|PRRTE) was unable to reliably start one or more daemons`), "the launcher lost the daemon of a node"},
 	{LaunchDaemonLost, Symptom, rx(`unable to run (?:bstrap_|pmi_)?proxy on (?P<host>\S+)`), "the launcher could not start its proxy on $host"},
 	{LaunchDaemonLost, Symptom, rx(`one of the processes terminated badly; aborting|HYD\w+ \(.*\): (?:control_cb|assert \(!closed\) failed)|assert \(!closed\) failed`), "the launcher lost the proxy of a node"},
+	{CommandNotFound, suspect, rx(`(?P<file>[\w./+-]+)['"]?(?:: cannot execute(?: binary file)?)?: Exec format error|(?P<file2>[\w./+-]+): cannot execute binary file`), cannotRun + "it names no interpreter (`#!/bin/sh`), or is built for another architecture"},
+	{CommandNotFound, suspect, rx(`Exec format error`), "a program cannot be run: it names no interpreter (`#!/bin/sh`), or is built for another architecture (exec format error)"},
+	{CommandNotFound, suspect, rx(`(?P<file>[\w./+-]+): (?:\S+: bad interpreter|cannot execute: required file not found)|(?P<file2>[\w./+-]+) has a bad interpreter on the first line`), cannotRun + "its interpreter is not in the image, or its lines end as on Windows (`dos2unix` corrects them)"},
+	{CommandNotFound, suspect, rx(`\$'\\r': command not found|env: .\S+\\r.: No such file`), "the lines of a script end as on Windows: `dos2unix` corrects them"},
 	{CommandNotFound, Symptom, rx(`(?:^|: )(?:line \d+: |\d+: )?(?P<command>[\w./-]+): (?:command )?not found$`), "the command `$command` was not found"},
 	{RankFailed, Report, rx(`Process name: \[.*,(?P<rank>\d+)\]`), "rank $rank exited with a code other than 0"},
 	{RankFailed, Report, rx(`RANK (?P<rank>\d+) PID \d+ RUNNING AT (?P<host>\S+)`), "rank $rank ended badly"},

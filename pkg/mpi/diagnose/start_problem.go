@@ -48,10 +48,10 @@ func (s StartState) problemOfPod(pod Pod) *Cause {
 		return s.gatedCause(pod)
 	}
 	for _, container := range pod.Containers {
-		if container.Waiting == nil {
-			continue
-		}
 		if c := containerWaitingProblem(pod, container); c != nil {
+			return c
+		}
+		if c := crashLoopProblem(pod, container); c != nil {
 			return c
 		}
 	}
@@ -135,6 +135,9 @@ func reasonOfMissingObject(text string) (reason mpi.Reason, found bool) {
 }
 
 func containerWaitingProblem(pod Pod, c Container) *Cause {
+	if c.Waiting == nil {
+		return nil
+	}
 	switch c.Waiting.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
 		return imagePullProblem(pod, c)
@@ -147,6 +150,33 @@ func containerWaitingProblem(pod Pod, c Container) *Cause {
 		return causeWithRemedy(reason, message).withPod(pod).withEvidence(c.Waiting.Message)
 	}
 	return nil
+}
+
+// crashLoopProblem blames a container that ends each time kubelet starts it. It does so until the container is ready.
+func crashLoopProblem(pod Pod, c Container) *Cause {
+	last, kind := cmp.Or(c.End, c.LastEnd), "container"
+	backsOff := c.Waiting != nil && c.Waiting.Reason == "CrashLoopBackOff"
+	if last == nil || !backsOff && (c.Restarts < 2 || c.Ready || last.Code == 0 && last.Signal == 0) {
+		return nil
+	}
+	if c.Init {
+		kind = "init container"
+	}
+	message := fmt.Sprintf("%s: %s `%s` is started again and again, and ends each time: it %s",
+		pod.fullName(), kind, c.Name, last)
+	cause := causeWithRemedy(CrashLoopBackOff, message).withPod(pod).withContainerEnd(*last)
+	cause.Lines, cause.Remedy = last.lastLines(), crashLoopRemedy(pod, c)
+	if last.isOutOfMemory() {
+		entry, _ := ReasonDocOf(OOMKilled)
+		cause.Remedy = entry.Remedy
+	}
+	return cause
+}
+
+// crashLoopRemedy names the command that shows why a container ended the last time.
+func crashLoopRemedy(pod Pod, c Container) string {
+	return fmt.Sprintf("`kubectl logs %s -c %s --previous` shows why it ends, as long as the pod exists; correct its "+
+		"command, its files or its volumes in the TrainJob or runtime", pod.Name, c.Name)
 }
 
 // mounts are the events by which kubelet says that a volume is not there.

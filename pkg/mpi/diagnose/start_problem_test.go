@@ -18,6 +18,15 @@ func unplaced(message string) func(*Pod) {
 	return func(pod *Pod) { pod.Machine, pod.Unschedulable = "", message }
 }
 
+// looping is a container that kubelet has started again twice and that waits for the next time.
+func looping(last ContainerEnd, edits ...func(*Container)) func(*Pod) {
+	c := Container{Name: mpi.Container, Restarts: 2, LastEnd: &last, Waiting: &ContainerWaiting{Reason: "CrashLoopBackOff", Message: "back-off 20s restarting failed container"}}
+	for _, edit := range edits {
+		edit(&c)
+	}
+	return func(pod *Pod) { pod.Containers = []Container{c} }
+}
+
 func runsRanks(pod *Pod) { pod.RunsRanks = true }
 
 func gated(names ...string) func(*Pod) {
@@ -81,6 +90,18 @@ func problemCases() map[string]problemCase {
 		"map of a volume":      {"", mounting(`MountVolume.SetUp failed for volume "c" : configmap "c" not found`), ConfigMapMissing, ""},
 		"volume":               {"", mounting(`MountVolume.SetUp failed for volume "nfs" : mount failed: exit status 32`), VolumeFailed, "exit status 32"},
 
+		"crash loop":             {"how it ends, and what it wrote last", start(looping(ContainerEnd{Code: 1, Reason: "Error", Message: "Unable to load host key: /tmp/ssh/id_rsa\nsshd: no hostkeys available -- exiting.\n"})), CrashLoopBackOff, "Worker 1 (pod demo-node-0-1-x7x2p on machine m3): container `node` is started again and again, and ends each time: it exited with code 1. What to do: `kubectl logs demo-node-0-1-x7x2p -c node --previous` shows why it ends, as long as the pod exists; correct its command, its files or its volumes in the TrainJob or runtime\nLast lines:\nUnable to load host key: /tmp/ssh/id_rsa\nsshd: no hostkeys available -- exiting."},
+		"crash loop, memory":     {"another file or command does not help", start(looping(ContainerEnd{Code: 137, Reason: "OOMKilled"})), CrashLoopBackOff, "it was killed by SIGKILL (OOMKilled). What to do: raise the memory limit"},
+		"crash loop, no program": {"there is no log", start(looping(ContainerEnd{Code: 128, Reason: "StartError", Message: `exec: "sshd": not found`})), CrashLoopBackOff, "(StartError). What to do: `kubectl logs demo-node-0-1-x7x2p -c node --previous` shows why it ends, as long as the pod exists; correct its command, its files or its volumes in the TrainJob or runtime\nLast lines:\nexec: \"sshd\": not found"},
+		"crash loop, init":       {"", start(looping(ContainerEnd{Code: 3, Reason: "Error"}, func(c *Container) { c.Name, c.Init = "fetch", true })), CrashLoopBackOff, "init container `fetch` is started again and again, and ends each time: it exited with code 3. What to do: `kubectl logs demo-node-0-1-x7x2p -c fetch --previous`"},
+		"crash loop, sidecar":    {"also one that ends with 0", start(looping(ContainerEnd{Reason: "Completed"}, func(c *Container) { c.Name = "metrics" })), CrashLoopBackOff, "container `metrics` is started again and again, and ends each time: it exited with code 0"},
+		"crash loop, running":    {"between two ends the job is as stuck", start(looping(ContainerEnd{Code: 1}, func(c *Container) { c.Waiting = nil })), CrashLoopBackOff, ""},
+		"crash loop, just ended": {"the newest end counts", start(looping(ContainerEnd{Code: 1}, func(c *Container) { c.Waiting, c.End = nil, &ContainerEnd{Code: 2} })), CrashLoopBackOff, "it exited with code 2"},
+		"crash loop, secret":     {"", start(looping(ContainerEnd{Code: 1, Message: "API_TOKEN=hf_abcdefghijklmnop1234"})), CrashLoopBackOff, "API_TOKEN=***"},
+		"started again once":     {"it may run now", start(looping(ContainerEnd{Code: 1}, func(c *Container) { c.Waiting, c.Restarts = nil, 1 })), "", ""},
+		"ready again":            {"", start(looping(ContainerEnd{Code: 1}, func(c *Container) { c.Waiting, c.Ready = nil, true })), "", ""},
+		"succeeded at last":      {"", start(looping(ContainerEnd{Code: 1}, func(c *Container) { c.Waiting, c.End = nil, &ContainerEnd{} })), "", ""},
+
 		"quota":          {"with what is left", refusing(`Error creating: pods "demo-node-0-0" is forbidden: exceeded quota: gpu, requested: requests.nvidia.com/gpu=32, used: requests.nvidia.com/gpu=8, limited: requests.nvidia.com/gpu=16`), QuotaExceeded, "requested 32 nvidia.com/gpu, 8 left of 16 in quota gpu: the API server refuses pods of the job: Error creating"},
 		"quota of units": {"", refusing(`pods "x" is forbidden: exceeded quota: compute, requested: limits.memory=8Gi,pods=1, used: limits.memory=20Gi,pods=3, limited: limits.memory=24Gi,pods=3`), QuotaExceeded, "requested 8Gi limits.memory, 20Gi used of 24Gi in quota compute; requested 1 pods, 0 left of 3 in quota compute"},
 		"quota, none":    {"", refusing(`pods "x" is forbidden: failed quota: compute: must specify limits.cpu for: node`), QuotaExceeded, "must specify limits.cpu"},
@@ -120,7 +141,7 @@ func TestProblem(t *testing.T) {
 			if got == nil {
 				got = &Cause{}
 			}
-			if got.Reason != tc.want || !strings.Contains(got.Message, tc.says) {
+			if got.Reason != tc.want || !strings.Contains(got.Text(), tc.says) {
 				t.Errorf("%s: want %s with %q, got %s: %s", tc.reason, tc.want, tc.says, got.Reason, got.Message)
 			}
 			if _, found := ReasonDocOf(got.Reason); got.Reason != "" && !found {

@@ -7,7 +7,8 @@ import (
 
 // WithoutNoise leaves out of the last lines of an output what hides why a program failed: few lines can be shown, and launchers have many of their own for
 // the end of any rank. That is a traceback of a launcher, which ends with the exception that a process of it failed, the table of torchrun, frames of
-// C++, what Hydra says of its connections, and lines without a letter or a digit. Where nothing else is there, all lines stay.
+// C++, what Hydra says of its connections, Open MPI's notes of no consequence, and lines without a letter or a digit.
+// Where nothing else is there, all lines stay.
 func WithoutNoise(lines []string) []string {
 	noisy := make([]bool, len(lines))
 	traceback := map[int]int{} // where the traceback of a rank begins, -1 for lines without a tag
@@ -58,8 +59,12 @@ func markTraceback(noisy []bool, lines []string, begin, end, by int) {
 // launcherException is how a launcher written in Python ends when a process that it started has failed.
 var launcherException = rx(`^[\w.]*(?:ChildFailedError|CalledProcessError)\b`)
 
+// openMPINoise is a warning of the remote shell of Open MPI, and how often it has left out a message.
+const openMPINoise = `^\[[^\]]*\] (?:plm:\w+: Warning: |\d+ more process(?:es)? ha(?:s|ve) sent help message |` +
+	`Set MCA parameter "\w+help_aggregate")`
+
 // noise are lines of which launchers and libraries print many.
-var noise = rx(`^frame #\d+: |^\[(?:mpiexec|proxy:\d+)@[^\]]*\] \w+ \(|^Failures:$|^ *<NO_OTHER_FAILURES>$|^Root Cause \(first observed failure\):$|^\[0\]:$|^  (?:time      |host      |rank      |exitcode  |error_file|traceback ): `)
+var noise = rx(openMPINoise + `|^frame #\d+: |^\[(?:mpiexec|proxy:\d+)@[^\]]*\] \w+ \(|^Failures:$|^ *<NO_OTHER_FAILURES>$|^Root Cause \(first observed failure\):$|^\[0\]:$|^  (?:time      |host      |rank      |exitcode  |error_file|traceback ): `)
 
 func isNoise(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) || noise.MatchString(text)

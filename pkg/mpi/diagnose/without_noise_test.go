@@ -20,6 +20,13 @@ frame #5: <unknown function> + 0xecdb4 (0x7f8612cecdb4 in /lib/x86_64-linux-gnu/
 		"Hydra": {`ValueError: bad
 [mpiexec@vm] HYDU_sock_write (/mpich-5.0.2/src/pm/hydra/lib/utils/sock.c:250): write error (Bad file descriptor)
 [proxy:0@demo-node-0-0] main (/mpich-5.0.2/src/pm/hydra/proxy/pmip.c:123): demux engine error waiting for event`, "ValueError: bad"},
+		"Open MPI": {`ValueError: bad
+[demo-launcher-0-0:00016] plm:ssh: Warning: setpgid(19,19) failed in parent with errno=Permission denied(13)
+[demo-launcher-0-0:00016] plm:rsh: Warning: setpgid(20,20) failed in parent with errno=Permission denied(13)
+[demo-launcher-0-0:00016] 3 more processes have sent help message help-mpi-api.txt / mpi-abort
+[demo-launcher-0-0:00016] 1 more process has sent help message help-mpi-btl-tcp.txt / client connect fail
+[demo-launcher-0-0:00016] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages`, "ValueError: bad"},
+		"Open MPI's errors":   {"[demo-node-0-0:00031] *** An error occurred in MPI_Send", "[demo-node-0-0:00031] *** An error occurred in MPI_Send"},
 		"another rank within": {"[rank0]: Traceback (most recent call last):\n[rank1]: step 3\n[rank0]:   File \"a.py\"\n[rank0]: subprocess.CalledProcessError: Command 'x' returned 1", "[rank1]: step 3"},
 		"two at once": {"[rank0]: Traceback (most recent call last):\n[rank1]: Traceback (most recent call last):\n[rank0]:   File \"a.py\"\n[rank1]:   File \"b.py\"\n" +
 			"[rank0]: subprocess.CalledProcessError: x\n[rank1]: subprocess.CalledProcessError: y\n[rank1]: step 4", "[rank1]: step 4"},

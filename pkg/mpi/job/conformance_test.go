@@ -68,6 +68,7 @@ var differences = map[string][]difference{
 	"KeyModes": {
 		at(anyPod+`volumes\[mpi-ssh-auth\]\.secret\.(defaultMode|items\[.*\]\.mode)$`, turns("256|416|420", "288")),
 	},
+	"LastLines":      {at(anyPod+`(initC|c)ontainers\[[^\]]*\]\.terminationMessagePolicy$`, turns("", "FallbackToLogsOnError"))},
 	"Dialect":        {at(podOfLauncher+`containers\[node\]\.env\[OMPI_MCA_(orte_default_hostfile|orte_keep_fqdn_hostnames|orte_set_default_slots|plm_rsh_args)\]`, turns(".+", ""))},
 	"CommandAlone":   {at(podOfLauncher+`containers\[node\]\.args\[.\]$`, turns("python|demo.py", ""))},
 	"LauncherFirst":  {at(hostfile, launcherFirst)},
@@ -86,7 +87,7 @@ var differences = map[string][]difference{
 }
 
 // everywhere are the differences that every job has.
-var everywhere = []string{"Labels", "ReadOnly", "Snapshot"}
+var everywhere = []string{"Labels", "LastLines", "ReadOnly", "Snapshot"}
 
 func at(path string, as func(upstreams, ours string) bool) difference {
 	return difference{regexp.MustCompile(path), as}

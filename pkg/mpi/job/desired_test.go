@@ -97,6 +97,12 @@ func TestHostfile(t *testing.T) {
 
 func TestNetworkPolicy(t *testing.T) {
 	job := resolved(t, runtimeOf(false))
+	labelled := func(label, value string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{label: value}}
+	}
+	port := func(protocol corev1.Protocol, number int32) networkingv1.NetworkPolicyPort {
+		return networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: ptr.To(intstr.FromInt32(number))}
+	}
 	ofJob := metav1.LabelSelector{MatchLabels: map[string]string{"jobset.sigs.k8s.io/jobset-name": "demo"}}
 	want := networkingv1.NetworkPolicySpec{
 		PodSelector: ofJob,
@@ -108,10 +114,16 @@ func TestNetworkPolicy(t *testing.T) {
 			}},
 			Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(2222))}},
 		}},
-		Egress: []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}},
+		Egress: []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}, {
+			To: []networkingv1.NetworkPolicyPeer{
+				{NamespaceSelector: labelled("kubernetes.io/metadata.name", "kube-system"), PodSelector: labelled("k8s-app", "kube-dns")},
+				{NamespaceSelector: labelled("kubernetes.io/metadata.name", "openshift-dns"), PodSelector: labelled("dns.operator.openshift.io/daemonset-dns", "default")},
+			},
+			Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, 53), port(corev1.ProtocolTCP, 53), port(corev1.ProtocolUDP, 5353), port(corev1.ProtocolTCP, 5353)},
+		}},
 	}
 	if diff := cmp.Diff(want, desired.NetworkPolicy(job, "lockstep-system").Spec); diff != "" {
-		t.Errorf("pods of the job reach each other, the controller reaches their agents, and nobody else reaches them: -want, +got:\n%s", diff)
+		t.Errorf("pods of the job reach each other and DNS, the controller reaches their agents, and nobody else reaches them: -want, +got:\n%s", diff)
 	}
 }
 

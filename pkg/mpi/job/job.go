@@ -1,6 +1,10 @@
 package job
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,6 +84,9 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if err := checkEnvironment(trainJob); err != nil {
 		return Job{}, err
 	}
+	if err := CheckArguments(trainJob); err != nil {
+		return Job{}, err
+	}
 	job.Trace, job.TraceRefused = traceVariables(trainJob, job)
 	return job, nil
 }
@@ -155,6 +162,28 @@ func checkEnvironment(trainJob *trainer.TrainJob) error {
 	for _, v := range assignedVariables(trainJob) {
 		if mpi.IsReservedVariable(v.Name) {
 			return newRefusal(diagnose.ReservedVariable, "the variable `%s` is set by the platform, because the nodes are found through it: remove it from the TrainJob", v.Name)
+		}
+	}
+	return nil
+}
+
+// CheckArguments returns a *Refusal if a command, an argument or a variable is longer than Linux hands to a program.
+func CheckArguments(trainJob *trainer.TrainJob) error {
+	asked, lengths := ptr.Deref(trainJob.Spec.Trainer, trainer.Trainer{}), map[string]int{}
+	for i, word := range asked.Command {
+		lengths[fmt.Sprintf("spec.trainer.command[%d]", i)] = len(word)
+	}
+	for i, word := range asked.Args {
+		lengths[fmt.Sprintf("spec.trainer.args[%d]", i)] = len(word)
+	}
+	for _, v := range assignedVariables(trainJob) {
+		lengths[fmt.Sprintf("the variable `%s`", v.Name)] = len(v.Name + "=" + v.Value)
+	}
+	for _, what := range slices.Sorted(maps.Keys(lengths)) {
+		if lengths[what] > mpi.MaxArgumentBytes {
+			return newRefusal(diagnose.ArgumentTooLong, "%s has %d bytes, and Linux hands at most %d to a program in one "+
+				"argument or variable: put the text into a file (`kubectl mpi submit --files FOLDER`, a ConfigMap or a volume)",
+				what, lengths[what], mpi.MaxArgumentBytes)
 		}
 	}
 	return nil

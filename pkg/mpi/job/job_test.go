@@ -97,6 +97,10 @@ func TestResolveRefuses(t *testing.T) {
 		"NoSlots":      {"a node without slots runs nothing", runtimeOf(false), asks(trainer.Trainer{NumProcPerNode: ptr.To[int32](0)}), diagnose.InvalidWorld, "slots per node is 0"},
 		"ReservedEnv":  {"the job would lose its nodes", runtimeOf(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "PRTE_MCA_plm_ssh_agent", Value: "ssh"}}}), diagnose.ReservedVariable, "`PRTE_MCA_plm_ssh_agent`"},
 		"Initializer":  {"it would be ignored silently", runtimeOf(false), func(j *trainer.TrainJob) { j.Spec.Initializer = &trainer.Initializer{} }, diagnose.InitializerUnsupported, "spec.initializer"},
+		"LongArgument": {"no kernel starts it", runtimeOf(false), asks(trainer.Trainer{Command: []string{"sh", "-c", strings.Repeat("y", 128<<10)}}), diagnose.ArgumentTooLong, "spec.trainer.command[2] has 131072 bytes, and Linux hands at most 131071"},
+		"LongArgs":     {"", runtimeOf(false), asks(trainer.Trainer{Args: []string{strings.Repeat("y", 300_000)}}), diagnose.ArgumentTooLong, "spec.trainer.args[0] has 300000 bytes"},
+		"LongVariable": {"its name counts", openSSH(false), asks(trainer.Trainer{Env: []corev1.EnvVar{{Name: "CONFIG", Value: strings.Repeat("y", 128<<10-7)}}}), diagnose.ArgumentTooLong, "the variable `CONFIG` has 131072 bytes"},
+		"LongInPatch":  {"", runtimeOf(false), patchOf(podPatch("node", trainer.PodSpecPatch{Containers: []trainer.ContainerPatch{{Name: "node", Env: []corev1.EnvVar{{Name: "DATA", Value: strings.Repeat("y", 128<<10)}}}}})), diagnose.ArgumentTooLong, "the variable `DATA` has 131077 bytes"},
 		"LauncherName": {"`-launcher-0-0-xxxxx` takes 19 of 63 characters", runtimeOf(false), named(strings.Repeat("a", 45)), diagnose.NameTooLong, "at most 44 are allowed"},
 		"UnknownReplicatedJob": {
 			"a patch for nothing is a mistake", runtimeOf(false), patchOf(trainer.ReplicatedJobPatch{Name: "worker"}), diagnose.InvalidPatch, "no replicated job `worker`",

@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,5 +133,58 @@ func TestMPIRuntimes(t *testing.T) {
 		if tc.runtime.IsMPI() != tc.ours || tc.runtime.IsCompiled() != tc.compiled {
 			t.Errorf("%s: ours %v, compiled %v", name, tc.runtime.IsMPI(), tc.runtime.IsCompiled())
 		}
+	}
+}
+
+// TestCrashLoopWithoutAgent: kubelet starts the containers of upstream's own runtimes again, and the job is stuck meanwhile.
+func TestCrashLoopWithoutAgent(t *testing.T) {
+	ended := &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: "sshd: no hostkeys available -- exiting.\n"}
+	states := map[string]corev1.ContainerStatus{
+		"BacksOff": {State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}},
+		"Ended":    {State: corev1.ContainerState{Terminated: ended}},
+		"RunsNow":  {State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+	}
+	for name, container := range states {
+		container.Name, container.RestartCount, container.LastTerminationState.Terminated = mpi.Container, 2, ended
+		loops := func(pod *corev1.Pod) {
+			pod.Spec.NodeName, pod.Spec.RestartPolicy, pod.Status.Phase = "m1", corev1.RestartPolicyOnFailure, corev1.PodRunning
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{container}
+		}
+		for role, pods := range map[string][]corev1.Pod{
+			"Worker 0": {podOf(mpi.NodeJob, 0, loops)}, // its launcher waits until it is ready
+			"Launcher": {podOf(mpi.LauncherJob, 0, loops), podOf(mpi.NodeJob, 0, ready)},
+		} {
+			t.Run(name+"/"+role, func(t *testing.T) {
+				o := started(trainJobOf())
+				o.Runtime = openSSH(false)
+				o.JobSet = desired.JobSet(resolved(t, o.Runtime))
+				o.JobSet.UID = "jobset-uid"
+				o = withPods(o, pods...)
+				got := statusOf(t, o, nil)
+				if diff := cmp.Diff([]string{"PodsReady=False/CrashLoopBackOff", "Running=False/WaitingForPods", "Created=True/JobSetCreated"}, inShort(got.Conditions)); diff != "" {
+					t.Errorf("-want, +got:\n%s", diff)
+				}
+				said := status.ObstacleCondition(got.Conditions).Message
+				for _, want := range []string{role, "again and again", "exited with code 1", "no hostkeys available", "--previous"} {
+					if !strings.Contains(said, want) {
+						t.Errorf("the message lacks %q: %s", want, said)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestContainersWithoutAgentKeepTheirLastLines(t *testing.T) {
+	runtime := openSSH(false)
+	node := &runtime.Spec.Template.Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
+	node.InitContainers = []corev1.Container{{Name: "fetch"}}
+	node.Containers[0].TerminationMessagePolicy = corev1.TerminationMessageReadFile
+	pod := desired.JobSet(resolved(t, runtime)).Spec.ReplicatedJobs[0].Template.Spec.Template.Spec
+	if pod.InitContainers[0].TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+		t.Error("nothing says why the init container fails")
+	}
+	if pod.Containers[0].TerminationMessagePolicy != corev1.TerminationMessageReadFile {
+		t.Error("what the runtime says counts")
 	}
 }

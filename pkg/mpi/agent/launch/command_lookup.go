@@ -8,7 +8,9 @@ import (
 	"strings"
 	"syscall"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
 // lookUpCommand finds the file of a command.
@@ -28,6 +30,17 @@ func lookUpCommand(argv []string) (string, error) {
 		return "", fmt.Errorf("%s is not executable: %w", name, err)
 	}
 	return "", fmt.Errorf("%s was not found in the launcher's image: %w%s", name, err, commandNotFoundHint(argv[0], err))
+}
+
+// startFailure is the verdict of a command whose file was found and could not be started.
+func startFailure(path string, err error) mpi.Verdict {
+	if errors.Is(err, syscall.E2BIG) {
+		return verdict.CommandNotStarted(mpi.ReasonArgumentTooLong, err)
+	}
+	if why := program.NotRunnable(path); why != "" {
+		err = fmt.Errorf("%w: %s", err, why)
+	}
+	return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err)
 }
 
 // commandNotFoundHint says what to look at when a command was not found: a list of one item may be meant as a whole command line, and the folders

@@ -3,9 +3,11 @@ package launch
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 )
 
@@ -47,5 +49,27 @@ func TestLookUpSaysWhatIsWrongWithACommand(t *testing.T) {
 	}
 	if _, err := lookUpCommand([]string{"a program"}); err != nil {
 		t.Errorf("a name may have a space: %v", err)
+	}
+}
+
+// The kernel counts all arguments and variables together: a quarter of the limit of the stack.
+func TestTooManyArgumentsAreNamed(t *testing.T) {
+	_, err := os.StartProcess("/bin/true", append([]string{"true"}, slices.Repeat([]string{strings.Repeat("x", 100_000)}, 200)...), &os.ProcAttr{})
+	if got := startFailure("/bin/true", err); got.Reason != mpi.ReasonArgumentTooLong || !strings.Contains(got.Message, "argument list too long") {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+// A shell would run such a file, the agent and mpirun do not.
+func TestFileThatCannotBeRunIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.sh")
+	for text, says := range map[string]string{"echo hello\n": "exec format error: its first line names no interpreter", "#!/bin/sh\r\n": "its lines end as on Windows"} {
+		if err := os.WriteFile(file, []byte(text), 0o700); err != nil { //nolint:gosec // it is to be executable
+			t.Fatal(err)
+		}
+		_, err := os.StartProcess(file, []string{file}, &os.ProcAttr{})
+		if got := startFailure(file, err); got.Reason != mpi.ReasonCommandNotFound || !strings.Contains(got.Message, says) {
+			t.Errorf("want %q, got %+v", says, got)
+		}
 	}
 }

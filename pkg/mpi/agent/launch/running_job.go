@@ -63,7 +63,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	})
 	if err != nil {
 		output.closeFiles()
-		return verdict.CommandNotStarted(mpi.ReasonCommandNotFound, err), process.StartFailureCode(err)
+		return startFailure(path, err), process.StartFailureCode(err)
 	}
 	output.startCopying()
 	watching, unwatch := context.WithCancel(ctx)
@@ -76,7 +76,8 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	stopped := j.awaitCommand()
 	quiet, _ := j.ranks.QuietSince()
 	e := verdict.Evidence{
-		Argv: command.Argv, Runtime: l.Dialect, AllowIdle: l.AllowIdle, Status: child.Status(), Stopped: stopped, Ended: time.Now(),
+		Argv: command.Argv, Runtime: l.Dialect, Table: table, AllowIdle: l.AllowIdle,
+		Status: child.Status(), Stopped: stopped, Ended: time.Now(),
 	}
 	seen := attend()
 	e.Hang, e.Blocked, e.Stuck = seen.hang, seen.blocked, seen.stuck

@@ -18,8 +18,9 @@ type commandLine struct {
 	named bool
 	// ranks is the number of all programs together, perNode the most on one node; 0 if no option bounds it.
 	ranks, perNode int
-	// programs counts what is started, uncounted the programs without a number of ranks.
-	programs, uncounted int
+	// programs are what is started, uncounted counts those without a number of ranks.
+	programs  []string
+	uncounted int
 	// unreadable reports whether the world cannot be known from the options.
 	unreadable bool
 }
@@ -34,21 +35,26 @@ type job struct {
 	read func(name string) ([]byte, error)
 }
 
-// askedWorld returns the world that the arguments of a launcher ask for, nil if they start nothing or cannot be read, and
-// writes what that launcher would misread in its own terms. A launcher fills the slots of a host, or as many as the options allow for each, before it takes the next one, so that the
-// number of ranks says how many hosts it uses at least.
-func (j job) askedWorld(args []string) *verdict.AskedWorld {
-	c := commandLine{job: j}
-	for part := range slices.Values(splitPrograms(args)) {
+// readCommandLine reads the arguments of a launcher, and writes what that launcher would misread in its own terms.
+func (j job) readCommandLine(args []string) *commandLine {
+	c := &commandLine{job: j}
+	for _, part := range splitPrograms(args) {
 		c.readProgram(part)
 	}
-	if c.unreadable || c.programs == 0 || c.programs > 1 && c.uncounted > 0 {
-		return nil
+	return c
+}
+
+// askedWorld returns the world that a command line asks for. It demands nothing if it starts nothing or cannot be read. A
+// launcher fills the slots of a host, or as many as the options allow for each, before it takes the next one, so that the
+// number of ranks says how many hosts it uses at least.
+func (c *commandLine) askedWorld() verdict.AskedWorld {
+	if c.unreadable || len(c.programs) == 0 || len(c.programs) > 1 && c.uncounted > 0 {
+		return verdict.AskedWorld{}
 	}
 	if !c.named {
 		c.addJobHosts()
 	}
-	world := &verdict.AskedWorld{Ranks: c.ranks, AtLeast: len(c.hosts)}
+	world := verdict.AskedWorld{Ranks: c.ranks, AtLeast: len(c.hosts)}
 	for _, host := range c.hosts {
 		world.Hosts = append(world.Hosts, host.Name)
 	}
@@ -97,7 +103,7 @@ func (c *commandLine) readProgram(args []string) {
 	before := c.ranks
 	for len(args) > 0 && !c.unreadable {
 		if !strings.HasPrefix(args[0], "-") {
-			c.programs++
+			c.programs = append(c.programs, args[0])
 			if c.ranks == before {
 				c.uncounted++
 			}

@@ -2,6 +2,8 @@ package mpirun
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -40,12 +42,13 @@ func threeNodes(dialect mpi.Dialect) job {
 func TestAskedWorld(t *testing.T) {
 	all := []string{"j-launcher-0-0", "j-node-0-0", "j-node-0-1"}
 	nodes := all[1:]
-	world := func(ranks, atLeast int, hosts ...string) *verdict.AskedWorld {
-		return &verdict.AskedWorld{Ranks: ranks, Hosts: hosts, AtLeast: atLeast}
+	nothing := verdict.AskedWorld{}
+	world := func(ranks, atLeast int, hosts ...string) verdict.AskedWorld {
+		return verdict.AskedWorld{Ranks: ranks, Hosts: hosts, AtLeast: atLeast}
 	}
 	cases := map[string]struct {
 		line string
-		want *verdict.AskedWorld
+		want verdict.AskedWorld
 	}{
 		"nothing else":           {"./train", world(0, 3, all...)},
 		"all ranks":              {"-n 6 ./train -n 1 -H other", world(6, 3, all...)},
@@ -60,36 +63,36 @@ func TestAskedWorld(t *testing.T) {
 		"one slot each":          {"-H j-node-0-0,j-node-0-1 -n 2 ./train", world(2, 2, nodes...)},
 		"this pod":               {"-host localhost ./train", world(0, 1, "j-launcher-0-0")},
 		"another's host":         {"-host elsewhere.example.org ./train", world(0, 0)},
-		"relative":               {"-H +n1 ./train", nil},
+		"relative":               {"-H +n1 ./train", nothing},
 		"own hostfile":           {"--hostfile two ./train", world(0, 2, nodes...)},
 		"own hostfile, few":      {"--hostfile two -n 4 ./train", world(4, 1, nodes...)},
 		"own hostfile of Hydra":  {"-f hydra -n 2 ./train", world(2, 2, nodes...)},
-		"relative hostfile":      {"--hostfile relative ./train", nil},
-		"missing hostfile":       {"--hostfile none ./train", nil},
+		"relative hostfile":      {"--hostfile relative ./train", nothing},
+		"missing hostfile":       {"--hostfile none ./train", nothing},
 		"rankfile":               {"-rf ranks -n 2 ./train", world(2, 2, nodes...)},
 		"per node":               {"-ppn 1 -n 2 ./train", world(2, 2, all...)},
 		"per node, policy":       {"--map-by ppr:1:node -n 3 ./train", world(3, 3, all...)},
-		"per socket":             {"--map-by ppr:1:socket -n 3 ./train", nil},
+		"per socket":             {"--map-by ppr:1:socket -n 3 ./train", nothing},
 		"policy":                 {"--map-by node:OVERSUBSCRIBE ./train", world(0, 3, all...)},
 		"policy with =":          {"--map-by=slot --bind-to=core ./train", world(0, 3, all...)},
-		"sequential":             {"--map-by seq ./train", nil},
+		"sequential":             {"--map-by seq ./train", nothing},
 		"two programs":           {"-n 2 ./a : -n 2 ./b", world(4, 2, all...)},
 		"two programs, own host": {"-H j-node-0-0 -n 1 ./a : -H j-node-0-1 -n 1 ./b", world(2, 2, nodes...)},
-		"two programs, no ranks": {"./a : -n 2 ./b", nil},
+		"two programs, no ranks": {"./a : -n 2 ./b", nothing},
 		"app file":               {"--app programs", world(6, 3, all...)},
 		"other options":          {"--allow-run-as-root -x A=1 -x B --mca btl ^openib -genv C 1 --tag-output -wdir /w -n 6 ./train", world(6, 3, all...)},
 		"Horovod's":              {"-np 2 -H j-node-0-0:1,j-node-0-1:1 -bind-to none -map-by slot -mca pml ob1 -x A python t.py", world(2, 2, nodes...)},
-		"an unknown option":      {"--brand-new 7 -n 1 ./train", nil},
-		"version":                {"--version", nil},
-		"no program":             {"-n 2", nil},
-		"no arguments":           {"", nil},
-		"no number":              {"-n x ./train", nil},
-		"a number too large":     {"-n 99999999999999 ./train", nil},
-		"an option at the end":   {"-n", nil},
+		"an unknown option":      {"--brand-new 7 -n 1 ./train", nothing},
+		"version":                {"--version", nothing},
+		"no program":             {"-n 2", nothing},
+		"no arguments":           {"", nothing},
+		"no number":              {"-n x ./train", nothing},
+		"a number too large":     {"-n 99999999999999 ./train", nothing},
+		"an option at the end":   {"-n", nothing},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := threeNodes(mpi.PRRTE).askedWorld(strings.Fields(tc.line))
+			got := threeNodes(mpi.PRRTE).readCommandLine(strings.Fields(tc.line)).askedWorld()
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: %s", tc.line, diff)
 			}
@@ -100,8 +103,8 @@ func TestAskedWorld(t *testing.T) {
 // Intel's Hydra goes by I_MPI_PERHOST, which is the slots of the job, whatever a list or a file of hosts says.
 func TestIntelFillsTheSlotsOfTheJob(t *testing.T) {
 	for dialect, want := range map[mpi.Dialect]int{mpi.Hydra: 2, mpi.IntelHydra: 1} {
-		got := threeNodes(dialect).askedWorld(strings.Fields("-hosts j-node-0-0,j-node-0-1 -n 2 ./train"))
-		if got == nil || got.AtLeast != want {
+		got := threeNodes(dialect).readCommandLine(strings.Fields("-hosts j-node-0-0,j-node-0-1 -n 2 ./train")).askedWorld()
+		if got.AtLeast != want {
 			t.Errorf("%s: %+v, want %d hosts", dialect, got, want)
 		}
 	}
@@ -127,7 +130,7 @@ func TestLaunchersGetWhatTheyUnderstand(t *testing.T) {
 			}
 			return read(name)
 		}
-		j.askedWorld(args)
+		j.readCommandLine(args)
 		if got := strings.Join(args, " "); got != want {
 			t.Errorf("%s: got  %s\nwant %s", dialect, got, want)
 		}
@@ -143,14 +146,37 @@ func TestRanksOfHydraHaveTheValuesOfTheirOwnPods(t *testing.T) {
 	}
 }
 
+func TestAProgramThatCannotBeRunIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"run.sh": "echo\n", "windows.sh": "#!/bin/sh\r\n", "ok.sh": "#!/bin/sh\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil { //nolint:gosec // it is to be executable
+			t.Fatal(err)
+		}
+	}
+	for line, says := range map[string]string{
+		"-n 4 " + dir + "/run.sh " + dir + "/windows.sh": "run.sh` cannot be run: its first line names no interpreter",
+		"-n 1 ok.sh : -n 1 windows.sh":                   "`windows.sh` cannot be run: its lines end as on Windows",
+		"ok.sh run.sh":                                   "",
+		"none.sh":                                        "",
+		"--brand-new run.sh":                             "",
+	} {
+		if got := threeNodes(mpi.PRRTE).readCommandLine(strings.Fields(line)).notRunnable(dir); (got == "") != (says == "") || !strings.Contains(got, says) {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+	if got := threeNodes(mpi.Hydra).readCommandLine([]string{"run.sh"}).notRunnable(dir); got != "" {
+		t.Errorf("Hydra runs it: %s", got)
+	}
+}
+
 // Whatever a command line is, it is read to its end and asks for no more hosts than it may use.
 func FuzzAskedWorld(f *testing.F) {
 	for _, line := range []string{"-n 2 ./a : -n 2 ./b", "-H a,b:2 --hostfile two x", "--map-by ppr:2:node x", "-rf ranks", "--app programs", "- -- : :"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		got := threeNodes(mpi.IntelHydra).askedWorld(strings.Fields(line))
-		if got != nil && (got.AtLeast < 0 || got.AtLeast > len(got.Hosts) || got.Ranks < 0) {
+		got := threeNodes(mpi.IntelHydra).readCommandLine(strings.Fields(line)).askedWorld()
+		if got.AtLeast < 0 || got.AtLeast > len(got.Hosts) || got.Ranks < 0 {
 			t.Errorf("%q: %+v", line, got)
 		}
 	})

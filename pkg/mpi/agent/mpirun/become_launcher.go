@@ -38,15 +38,31 @@ func (s Shim) Become(argv []string) error {
 	j.table, _ = state.ReadHostTable(s.Settings.HostTablePath()) // a job of one pod has none
 	line := strings.Join(argv, " ")
 	argv = slices.Clone(argv)
-	if asked := j.askedWorld(argv[1:]); asked != nil {
-		asked.Line, asked.Dialect = program.QuoteCommand(line), j.dialect
-		_ = state.AppendRecord(s.Settings.AskedWorldsPath(), asked) // without it the verdict knows less, and the launch works
-	}
+	read := j.readCommandLine(argv[1:])
+	asked := read.askedWorld()
+	asked.Line, asked.Dialect, asked.NotRunnable = program.QuoteCommand(line), j.dialect, read.notRunnable(path)
+	_ = state.AppendRecord(s.Settings.AskedWorldsPath(), asked) // without it the verdict knows less, and the launch works
 	if filepath.Dir(argv[0]) == shim {
 		argv[0] = launcher // Open MPI finds its own files by it
 	}
 	environment := process.OverrideVariables(s.Environment, []string{"PATH=" + path})
 	return fmt.Errorf("become %s: %w", launcher, syscall.Exec(launcher, argv, j.environment(environment)))
+}
+
+// notRunnable names the first program that the system cannot run, and why, or nothing. Hydra has a script without an
+// interpreter run by /bin/sh.
+func (c *commandLine) notRunnable(searchPath string) string {
+	for _, name := range c.programs {
+		found := name
+		if !strings.Contains(name, "/") {
+			found, _ = findLauncher(name, "", searchPath)
+		}
+		why := program.NotRunnable(found)
+		if why != "" && (why != program.NoInterpreter || c.dialect != mpi.Hydra && c.dialect != mpi.IntelHydra) {
+			return "`" + program.QuoteCommand(name) + "` cannot be run: " + why
+		}
+	}
+	return ""
 }
 
 func withoutFolder(searchPath, folder string) string {

@@ -8,15 +8,15 @@ import (
 	"os/exec"
 	"strings"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
 // Shell is what runs command lines.
 const Shell = "/bin/sh"
 
-// MaxCommandLine is the length of the longest command line in bytes: Linux allows no single argument of 128 KiB or more
-// (MAX_ARG_STRLEN, execve(2)).
-const MaxCommandLine = 128<<10 - 1
+// MaxCommandLine is the length of the longest command line in bytes, which is one argument of the shell.
+const MaxCommandLine = mpi.MaxArgumentBytes
 
 // NoShellError says that a command line needs a shell and the image has none.
 type NoShellError struct{ Line string }

@@ -20,6 +20,16 @@ type AskedWorld struct {
 	// Hosts are the hosts of the job that may be used, by the first labels of their names. At least AtLeast of them have to be.
 	Hosts   []string `json:"hosts"`
 	AtLeast int      `json:"atLeast"`
+	// NotRunnable names a program that the system cannot run, and why, by the files of the launcher's pod.
+	NotRunnable string `json:"notRunnable,omitempty"`
+}
+
+// notRunnable names a program of the newest launch that the system cannot run, and why, or nothing.
+func (e Evidence) notRunnable() string {
+	if len(e.Asked) == 0 {
+		return ""
+	}
+	return e.Asked[len(e.Asked)-1].NotRunnable
 }
 
 // shortfall is a launch that had less than the world that it asked for.

@@ -38,6 +38,8 @@ type Evidence struct {
 	Losses []Loss
 	// Lines are the last lines of the output of the command.
 	Lines []string
+	// Table has the addresses of all pods.
+	Table mpi.HostTable
 	// AllowIdle reports whether a node without ranks is fine.
 	AllowIdle bool
 	// Stuck says what was seen of a launch whose launcher the agent ended because all its ranks had ended, empty for none.

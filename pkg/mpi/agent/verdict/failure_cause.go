@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"syscall"
 
@@ -46,7 +47,7 @@ func (e Evidence) failureCause() Cause {
 	if e.Stopped != 0 {
 		return base
 	}
-	said, rank := e.findingWithRank(output, culprit)
+	said, rank := e.findingOfPrinter(e.findingWithRank(output, culprit))
 	first := cmp.Or(rank, firstFailedRank(e.podReports()))
 	if first != nil && e.failedAfterKill(*first) {
 		said, rank, first = nil, nil, nil
@@ -61,6 +62,24 @@ func (e Evidence) failureCause() Cause {
 		}
 	}
 	return base
+}
+
+// notStarted are the exit codes of shells, and of PRRTE (SIGPIPE), that could not start a program.
+var notStarted = []int{process.CodeNotExecutable, process.CodeNotFound, 128 + int(syscall.SIGPIPE)}
+
+// notRunnableCause blames a program that cannot be run, if nothing else explains the end of the command.
+func (e Evidence) notRunnableCause(c Cause) Cause {
+	code, ran := e.Status.Code(), slices.ContainsFunc(e.podReports(), func(r mpi.NodeReport) bool { return r.Seen > 0 })
+	if c.Rank != nil {
+		code, ran = c.Rank.Code, true
+	}
+	unexplained := c.Reason == mpi.ReasonCommandNotFound || (c.said == nil || c.said.Weight <= diagnose.Symptom) &&
+		slices.Contains([]mpi.Reason{mpi.ReasonCommandFailed, diagnose.RankFailed, diagnose.LaunchDaemonLost}, c.Reason)
+	if e.notRunnable() == "" || !unexplained || code == 0 || e.Stopped != 0 || ran && !slices.Contains(notStarted, code) {
+		return c
+	}
+	said := &diagnose.OutputFinding{Summary: e.notRunnable()}
+	return Cause{Reason: mpi.ReasonCommandNotFound, said: said, output: c.output}
 }
 
 // findingAboutCulprit finds in the output why a rank failed. Of one that a launcher ended the output says nothing.
@@ -92,6 +111,41 @@ func (e Evidence) findingWithRank(output *diagnose.OutputFinding, first *mpi.Ran
 	symptom := *output
 	symptom.Weight = min(output.Weight, diagnose.Symptom)
 	return &symptom, first
+}
+
+// findingOfPrinter moves the blame for a failure from the rank that ended first to the pod that printed it, if its line
+// names that pod and no rank.
+func (e Evidence) findingOfPrinter(
+	said *diagnose.OutputFinding, rank *mpi.RankEnd,
+) (*diagnose.OutputFinding, *mpi.RankEnd) {
+	said = e.findingAtInterface(said)
+	if said == nil || said.Rank != nil || said.Host != "" || said.Printer == "" || said.Weight < diagnose.Failure {
+		return said, rank
+	}
+	for i, r := range e.podReports() {
+		onlyLaunches, sameName := i == 0 && len(r.Ranks) == 0, hosts.FirstLabel(r.Name) == hosts.FirstLabel(said.Printer)
+		if sameName && !onlyLaunches && (rank == nil || rank.Host != r.Name) {
+			printed := *said
+			printed.Host = r.Name
+			return &printed, firstFailedRank([]mpi.NodeReport{r})
+		}
+	}
+	return said, rank
+}
+
+var ipv4Address = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
+
+// findingAtInterface blames a wrong interface for a failed connection to an address of no pod.
+func (e Evidence) findingAtInterface(said *diagnose.OutputFinding) *diagnose.OutputFinding {
+	if said == nil || said.Reason != diagnose.MPIPortsBlocked || len(e.Table.Hosts) == 0 {
+		return said
+	}
+	for _, address := range ipv4Address.FindAllString(said.Line, -1) {
+		if _, found := hosts.FindAddress(e.Table, address); !found {
+			return said.AtInterface(address)
+		}
+	}
+	return said
 }
 
 // suspectedOutOfMemoryCause blames a lack of memory where the failure began: in the pod of the first rank that failed, on the node

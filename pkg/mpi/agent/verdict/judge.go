@@ -50,7 +50,7 @@ func judgeCommand(e Evidence) mpi.Verdict {
 	if e.Status.Code() == 0 {
 		decide = e.successDoubt
 	}
-	cause := decide()
+	cause := e.notRunnableCause(decide())
 	verdict.Reason, verdict.Host, verdict.Rank, verdict.Message = cause.Reason, cause.Host, cause.Rank, e.verdictMessage(cause)
 	if cause.Lost {
 		verdict.Lost, verdict.LostSeconds = cause.Host, e.silentSeconds(cause.Host)

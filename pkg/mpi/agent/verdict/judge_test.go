@@ -84,6 +84,8 @@ func died(rank, code int, signal string, ago float64) mpi.RankEnd {
 	return mpi.RankEnd{Rank: &rank, Code: code, Signal: signal, Ago: ago}
 }
 
+var secondInterface = mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "demo-node-0-0.demo", Address: "10.0.0.1"}, {Name: "demo-node-0-1.demo", Address: "10.0.0.2"}}}
+
 func TestJudgeNamesWhoFailed(t *testing.T) {
 	loose := died(2, 137, "SIGKILL", 4)
 	loose.WithoutMPI = true
@@ -138,16 +140,29 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 			"a rank that somebody kills is the first", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 137, "SIGKILL", 1.5)), on("demo-node-0-1.demo", died(2, 1, "", 1.0))}},
 			diagnose.RankKilled, "demo-node-0-0.demo", 0, "Worker 0 failed: rank 0 was killed by SIGKILL",
 		},
-		"only clean-up":     {"the launcher ended it because of another one that nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 1"},
-		"of launcher":       {"a launcher that runs ranks", Evidence{Status: agenttest.StatusOfCode(3), Own: mpi.NodeReport{Name: "demo-launcher-0-0", Ranks: []mpi.RankEnd{died(0, 3, "", 1)}}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
-		"shared memory":     {"SIGBUS", Evidence{Status: agenttest.StatusOfCode(135), Reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
-		"CUDA":              {"the words that users must read", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
-		"unseen":            {"a rank that lived too short to be seen, and not one that the launcher ended", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}, Lines: lines("RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "", -1, "CUDA out of memory; the command"},
-		"unseen, lesser":    {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}, Lines: lines("head: error writing 'standard output': No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command"},
-		"tagged":            {"the rank that printed it, not the first that ended", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2)), on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("[1,5]<stderr>:RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory"},
-		"exception":         {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2))}, Lines: lines("Traceback (most recent call last):\n  File \"a.py\"\nValueError: bad")}, diagnose.PythonException, "demo-node-0-0.demo", 0, "Worker 0 failed: ValueError: bad (rank 0 exited with code 1)"},
-		"later rank":        {"what a rank printed that failed later is no cause", Evidence{Status: agenttest.StatusOfCode(255), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 15, "", 1)), on("demo-node-0-1.demo", died(3, 3, "", 2))}, Lines: lines("Abort(7) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error stack:")}, diagnose.RankFailed, "demo-node-0-1.demo", 3, "Worker 1 failed: rank 3 exited with code 3"},
-		"symptom":           {"the rank says more than who lost it", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 139, "SIGSEGV", 2))}, Lines: lines("Connection reset by peer")}, diagnose.RankKilled, "demo-node-0-0.demo", 0, "SIGSEGV"},
+		"only clean-up":  {"the launcher ended it because of another one that nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 1"},
+		"of launcher":    {"a launcher that runs ranks", Evidence{Status: agenttest.StatusOfCode(3), Own: mpi.NodeReport{Name: "demo-launcher-0-0", Ranks: []mpi.RankEnd{died(0, 3, "", 1)}}}, diagnose.RankFailed, "demo-launcher-0-0", 0, "Launcher failed: rank 0 exited with code 3"},
+		"shared memory":  {"SIGBUS", Evidence{Status: agenttest.StatusOfCode(135), Reports: []mpi.NodeReport{on("demo-node-0-1.demo", died(2, 135, "SIGBUS", 1))}}, diagnose.SharedMemoryTooSmall, "demo-node-0-1.demo", 2, "rank 2 was killed by SIGBUS: most often /dev/shm is too small"},
+		"CUDA":           {"the words that users must read", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("step 1\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory (rank 5 exited with code 1); the command"},
+		"unseen":         {"a rank that lived too short to be seen, and not one that the launcher ended", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 143, "SIGTERM", 1))}, Lines: lines("RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "", -1, "CUDA out of memory; the command"},
+		"unseen, lesser": {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 143, "SIGTERM", 1))}, Lines: lines("head: error writing 'standard output': No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command"},
+		"tagged":         {"the rank that printed it, not the first that ended", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2)), on("demo-node-0-2.demo", died(5, 1, "", 1))}, Lines: lines("[1,5]<stderr>:RuntimeError: CUDA out of memory.")}, diagnose.CUDAOutOfMemory, "demo-node-0-2.demo", 5, "Worker 2 failed: CUDA out of memory"},
+		"exception":      {"", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 2))}, Lines: lines("Traceback (most recent call last):\n  File \"a.py\"\nValueError: bad")}, diagnose.PythonException, "demo-node-0-0.demo", 0, "Worker 0 failed: ValueError: bad (rank 0 exited with code 1)"},
+		"later rank":     {"what a rank printed that failed later is no cause", Evidence{Status: agenttest.StatusOfCode(255), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(1, 15, "", 1)), on("demo-node-0-1.demo", died(3, 3, "", 2))}, Lines: lines("Abort(7) on node 1 (rank 1 in comm 0): Fatal error in internal_Send: Invalid rank, error stack:")}, diagnose.RankFailed, "demo-node-0-1.demo", 3, "Worker 1 failed: rank 3 exited with code 3"},
+		"symptom":        {"the rank says more than who lost it", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 139, "SIGSEGV", 2))}, Lines: lines("Connection reset by peer")}, diagnose.RankKilled, "demo-node-0-0.demo", 0, "SIGSEGV"},
+		"printed elsewhere": {"the pod that printed it, not the rank that ended first; and the interface before policies", Evidence{
+			Status: agenttest.StatusOfCode(15), Table: secondInterface,
+			Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 15, "", 2)), on("demo-node-0-1.demo", died(2, 15, "", 1))},
+			Lines:   lines("[1720000000.1] [demo-node-0-1:31  :0] sock.c:337  UCX  ERROR connect(fd=35, dest_addr=192.168.77.11:41000) failed: No route to host"),
+		}, diagnose.MPIPortsBlocked, "demo-node-0-1.demo", 2, "Worker 1 failed: MPI communication failure - 192.168.77.11 is not the address of any pod of the job: name the interface of the pods (UCX_NET_DEVICES"},
+		"printed, no rank": {"Open MPI prints it too", Evidence{
+			Status: agenttest.StatusOfCode(1), Table: secondInterface, Reports: []mpi.NodeReport{on("demo-node-0-0.demo"), on("demo-node-0-1.demo")},
+			Lines: lines("[demo-node-0-1:00031] btl_tcp_endpoint.c:667 connect() to 192.168.77.10:1024 failed: No route to host (113)"),
+		}, diagnose.MPIPortsBlocked, "demo-node-0-1.demo", -1, "192.168.77.10 is not the address of any pod"},
+		"blocked between pods": {"a policy is in the way", Evidence{
+			Status: agenttest.StatusOfCode(15), Table: secondInterface, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 15, "", 2))},
+			Lines: lines("[1720000000.1] [demo-node-0-0:31  :0] sock.c:337  UCX  ERROR connect(fd=35, dest_addr=10.0.0.2:41000) failed: Connection timed out"),
+		}, diagnose.MPIPortsBlocked, "demo-node-0-0.demo", 0, "Worker 0 failed: MPI communication failure - check NetworkPolicies"},
 		"symptom alone":     {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
 		"no rank":           {"a rank that nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
 		"host of a text":    {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
@@ -593,6 +608,34 @@ func TestAnObstacleIsTheCause(t *testing.T) {
 		got, code := Judge(c.evidence)
 		if got.Reason != c.want || code != c.code || c.want == diagnose.Hang && (got.Lost != "" || got.Host != "" || got.Message != hang.String()) {
 			t.Errorf("%s: %d, %+v", name, code, got)
+		}
+	}
+}
+
+// A file that the system cannot run explains the end of a launch of which nobody saw a rank, and no other end.
+func TestJudgeNamesWhatCannotBeRun(t *testing.T) {
+	const why = "`./run.sh` cannot be run: its first line names no interpreter"
+	seen := mpi.NodeReport{Name: "demo-node-0-0.demo", Daemons: 1, Seen: 2}
+	cases := map[string]struct {
+		reason   string
+		evidence Evidence
+		want     mpi.Reason
+	}{
+		"SIGPIPE":   {"all that Open MPI 5 says", Evidence{Status: agenttest.StatusOfCode(141)}, mpi.ReasonCommandNotFound},
+		"Daemon":    {"its daemon ends by it", Evidence{Status: agenttest.StatusOfCode(1), Losses: []Loss{{Host: "demo-node-0-0.demo", Daemon: 141}}}, mpi.ReasonCommandNotFound},
+		"Lost":      {"what Open MPI 5 may print", Evidence{Status: agenttest.StatusOfCode(1), Lines: []string{"PRTE has lost communication with a remote daemon."}}, mpi.ReasonCommandNotFound},
+		"Words":     {"the file says more", Evidence{Status: agenttest.StatusOfCode(126), Lines: []string{"sh: 1: ./run.sh: Exec format error"}}, mpi.ReasonCommandNotFound},
+		"Rank":      {"", Evidence{Status: agenttest.StatusOfCode(126), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 126, "", 1))}}, mpi.ReasonCommandNotFound},
+		"Ran":       {"ranks ran: the file has changed, or another one was meant", Evidence{Status: agenttest.StatusOfCode(3), Reports: []mpi.NodeReport{seen}}, mpi.ReasonCommandFailed},
+		"Exception": {"a better cause", Evidence{Status: agenttest.StatusOfCode(1), Lines: []string{"Traceback (most recent call last):", "  File \"a.py\"", "ValueError: bad"}}, diagnose.PythonException},
+		"Stopped":   {"", Evidence{Status: agenttest.StatusOfCode(143), Stopped: syscall.SIGTERM}, mpi.ReasonCommandFailed},
+		"Success":   {"", Evidence{}, ""},
+	}
+	for name, tc := range cases {
+		tc.evidence.Argv, tc.evidence.Asked = []string{"mpirun", "./run.sh"}, []AskedWorld{{NotRunnable: why}}
+		got := judgeCommand(tc.evidence)
+		if got.Reason != tc.want || (got.Reason == mpi.ReasonCommandNotFound) != strings.HasPrefix(got.Message, why+"; the command `mpirun ./run.sh` exited") {
+			t.Errorf("%s: %s: got %s: %s", name, tc.reason, got.Reason, got.Message)
 		}
 	}
 }

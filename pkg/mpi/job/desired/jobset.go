@@ -90,6 +90,7 @@ func wirePod(j job.Job, pod *corev1.PodSpec, container *corev1.Container) {
 	volume := sshAuthVolume(j)
 	if !j.Runtime.IsCompiled() {
 		setOpenSSHModes(volume.Secret)
+		keepLastLines(pod)
 	}
 	setVolume(pod, volume)
 	setMount(container, corev1.VolumeMount{Name: mpi.SSHAuthVolume, MountPath: j.SSHAuthMountPath, ReadOnly: true})

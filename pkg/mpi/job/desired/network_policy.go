@@ -14,8 +14,8 @@ import (
 // NetworkPolicy returns the policy of the job: its pods may reach each other on every port, since MPI picks its own, and
 // nobody else can reach them but the pods of mpi-controller in its namespace, which reach the port of the agent. Only the
 // launcher's agent is ever asked; a second policy for the launcher alone would keep from the controller what it can open for
-// itself, and cost every job a write and every policy engine a set of rules. Egress to the cluster's DNS and to data is the
-// tenant's to allow.
+// itself, and cost every job a write and every policy engine a set of rules. Pods may ask the DNS of the cluster, which
+// no other policy allows outside of tenants. Egress to data is the tenant's to allow.
 func NetworkPolicy(j job.Job, controllerNamespace string) *networkingv1.NetworkPolicy {
 	pods := metav1.LabelSelector{MatchLabels: map[string]string{mpi.JobSetNameLabel: j.Name}}
 	peers := []networkingv1.NetworkPolicyPeer{{PodSelector: &pods}}
@@ -26,7 +26,7 @@ func NetworkPolicy(j job.Job, controllerNamespace string) *networkingv1.NetworkP
 			PodSelector: pods,
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: peers}, hostTableRule(controllerNamespace)},
-			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: peers}},
+			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: peers}, dnsRule()},
 		},
 	}
 }
@@ -35,13 +35,32 @@ func NetworkPolicy(j job.Job, controllerNamespace string) *networkingv1.NetworkP
 // reads how far it is.
 func hostTableRule(controllerNamespace string) networkingv1.NetworkPolicyIngressRule {
 	return networkingv1.NetworkPolicyIngressRule{
-		From: []networkingv1.NetworkPolicyPeer{{
-			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: controllerNamespace}},
-			PodSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{mpi.ControllerLabel: mpi.ControllerName}},
-		}},
+		From: []networkingv1.NetworkPolicyPeer{podsOf(controllerNamespace, mpi.ControllerLabel, mpi.ControllerName)},
 		Ports: []networkingv1.NetworkPolicyPort{{
 			Protocol: ptr.To(corev1.ProtocolTCP),
 			Port:     ptr.To(intstr.FromInt32(mpi.AgentPort)),
 		}},
+	}
+}
+
+// dnsRule lets pods ask the DNS of Kubernetes and OpenShift: its pods, not its Service, because policies see addresses
+// after the Service was resolved.
+func dnsRule() networkingv1.NetworkPolicyEgressRule {
+	rule := networkingv1.NetworkPolicyEgressRule{}
+	for _, dns := range []mpi.DNSPods{mpi.KubernetesDNS, mpi.OpenShiftDNS} {
+		rule.To = append(rule.To, podsOf(dns.Namespace, dns.Label, dns.Value))
+		for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolTCP} {
+			port := networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: ptr.To(intstr.FromInt32(dns.Port))}
+			rule.Ports = append(rule.Ports, port)
+		}
+	}
+	return rule
+}
+
+// podsOf selects the pods of a namespace that have a label.
+func podsOf(namespace, label, value string) networkingv1.NetworkPolicyPeer {
+	return networkingv1.NetworkPolicyPeer{
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+		PodSelector:       &metav1.LabelSelector{MatchLabels: map[string]string{label: value}},
 	}
 }

@@ -32,6 +32,17 @@ func openSSHEnvironment(j job.Job) []corev1.EnvVar {
 	}
 }
 
+// keepLastLines makes kubelet keep the last lines of each container that fails: without an agent nothing else says why.
+func keepLastLines(pod *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			if containers[i].TerminationMessagePolicy == "" {
+				containers[i].TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
+			}
+		}
+	}
+}
+
 // setOpenSSHModes sets the modes of the files of the key.
 func setOpenSSHModes(source *corev1.SecretVolumeSource) {
 	source.DefaultMode = ptr.To(openSSHDefaultMode)

@@ -38,8 +38,7 @@ func EvidenceOf(pod *corev1.Pod) diagnose.Pod {
 	return result
 }
 
-// hasPodFailed reports whether a pod has failed, or will have in a moment: kubelet says first that the container has ended, and pods of
-// jobs start no container again.
+// hasPodFailed reports whether a pod has failed, or will in a moment: kubelet shows the end of the container first.
 func hasPodFailed(pod *corev1.Pod) bool {
 	end := MainEnd(pod)
 	return pod.Status.Phase == corev1.PodFailed || end != nil && end.ExitCode != 0
@@ -85,11 +84,15 @@ func containersOf(statuses []corev1.ContainerStatus, init bool) []diagnose.Conta
 	result := make([]diagnose.Container, 0, len(statuses))
 	for _, status := range statuses {
 		c := diagnose.Container{Name: status.Name, Image: status.Image, Init: init}
+		c.Restarts, c.Ready = int(status.RestartCount), status.Ready
 		if w := status.State.Waiting; w != nil {
 			c.Waiting = &diagnose.ContainerWaiting{Reason: w.Reason, Message: w.Message}
 		}
 		if t := status.State.Terminated; t != nil {
 			c.End = ContainerEndOf(t)
+		}
+		if t := status.LastTerminationState.Terminated; t != nil {
+			c.LastEnd = ContainerEndOf(t)
 		}
 		result = append(result, c)
 	}
@@ -101,11 +104,16 @@ func ContainerEndOf(t *corev1.ContainerStateTerminated) *diagnose.ContainerEnd {
 	return &diagnose.ContainerEnd{Code: int(t.ExitCode), Signal: int(t.Signal), Reason: t.Reason, Message: t.Message, At: t.FinishedAt.Time}
 }
 
-// MainEnd returns how the main container of a pod ended, or nil.
+// MainEnd returns how the main container of a pod ended for good, or nil: kubelet may start it again in a moment.
 func MainEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
 	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == mpi.Container })
 	if i < 0 {
 		return nil
 	}
-	return pod.Status.ContainerStatuses[i].State.Terminated
+	end := pod.Status.ContainerStatuses[i].State.Terminated
+	restarts := pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && !isDeleting(pod) && !IsTerminal(pod)
+	if end != nil && end.ExitCode != 0 && restarts {
+		return nil
+	}
+	return end
 }

@@ -44,6 +44,9 @@ func (f *Facts) LaunchStep() LaunchStep {
 		return LaunchWaitsForPods
 	}
 	if !job.HasAgent(f.JobSet) && f.JobSet.Labels[mpi.TrainJobLabel] != "" {
+		if f.startProblemOf(launcher) != nil {
+			return LaunchWaitsForPods
+		}
 		return LaunchWithoutAgent
 	}
 	var gate *mpi.GateResult

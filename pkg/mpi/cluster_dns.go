@@ -1,0 +1,13 @@
+package mpi
+
+// DNSPods are the pods that answer DNS in a kind of cluster: their namespace, a label of theirs, and their port.
+type DNSPods struct {
+	Namespace, Label, Value string
+	Port                    int32
+}
+
+// KubernetesDNS and OpenShiftDNS are the places if a cluster names no other.
+var (
+	KubernetesDNS = DNSPods{"kube-system", "k8s-app", "kube-dns", 53}
+	OpenShiftDNS  = DNSPods{"openshift-dns", "dns.operator.openshift.io/daemonset-dns", "default", 5353}
+)

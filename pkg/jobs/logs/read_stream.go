@@ -8,8 +8,10 @@ import (
 
 const (
 	streamBuffer = 64 << 10
-	// batchLines is how many lines are handed over at once, for speed; fewer where no more have arrived.
+	// batchLines is how many lines are handed over at once, for speed, and batchBytes how long they are together; fewer if no
+	// more have arrived.
 	batchLines = 512
+	batchBytes = 1 << 20
 )
 
 // readStream hands over the lines of a stream in batches until it ends. A last line without its end is whole only where the stream
@@ -27,7 +29,7 @@ func readStream(stream io.Reader, source *LogSource, seen *replayWindow, whole b
 		case errors.Is(err, io.EOF) && whole:
 			s.endOfStream()
 		}
-		if broken := err != nil && !errors.Is(err, bufio.ErrBufferFull); broken || len(s.batch) >= batchLines || r.Buffered() == 0 {
+		if broken := err != nil && !errors.Is(err, bufio.ErrBufferFull); broken || len(s.batch) >= batchLines || s.bytes >= batchBytes || r.Buffered() == 0 {
 			if failed := s.flushBatch(deliver); failed != nil {
 				return failed
 			}
@@ -53,6 +55,7 @@ type lineSplitter struct {
 	// open is the line of which more is to come.
 	open  *Line
 	batch []Line
+	bytes int
 	// flushed is how many lines the batch before this one had.
 	flushed int
 }
@@ -98,6 +101,7 @@ func (s *lineSplitter) putLine(text string, more bool) {
 		s.batch = make([]Line, 0, s.flushed) // logs come as they came before: much at once, or line by line
 	}
 	s.batch = append(s.batch, line)
+	s.bytes += len(line.Raw)
 }
 
 func (s *lineSplitter) flushBatch(deliver func([]Line) error) error {
@@ -105,6 +109,6 @@ func (s *lineSplitter) flushBatch(deliver func([]Line) error) error {
 		return nil
 	}
 	batch := s.batch
-	s.batch, s.flushed = nil, len(batch)
+	s.batch, s.bytes, s.flushed = nil, 0, len(batch)
 	return deliver(batch)
 }

@@ -86,6 +86,9 @@ const (
 	InstallContainer = "install-agent"
 	GateContainer    = "gate"
 
+	// AgentLogPrefix begins the lines of the agent. It prints one before it starts the program of a container.
+	AgentLogPrefix = "mpi-agent: "
+
 	// AgentPort is where every agent listens, in the launcher (while it waits) and in the nodes. It is above 1024, so
 	// that no capability is needed.
 	AgentPort = 2222

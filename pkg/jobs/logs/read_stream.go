@@ -4,6 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 const (
@@ -30,7 +34,7 @@ func readStream(stream io.Reader, source *LogSource, seen *replayWindow, whole b
 			s.endOfStream()
 		}
 		if broken := err != nil && !errors.Is(err, bufio.ErrBufferFull); broken || len(s.batch) >= batchLines || s.bytes >= batchBytes || r.Buffered() == 0 {
-			if failed := s.flushBatch(deliver); failed != nil {
+			if failed := s.flushBatch(broken, deliver); failed != nil {
 				return failed
 			}
 			if broken {
@@ -56,6 +60,8 @@ type lineSplitter struct {
 	open  *Line
 	batch []Line
 	bytes int
+	// skip: the line that goes on is not wanted.
+	skip bool
 	// flushed is how many lines the batch before this one had.
 	flushed int
 }
@@ -91,8 +97,9 @@ func (s *lineSplitter) putLine(text string, more bool) {
 		begun := line
 		s.open = &begun
 	}
+	s.skip = s.skip && line.Continued
 	switch fresh := s.seen.isNewLine(line, stamped); {
-	case !fresh:
+	case !fresh, s.skip:
 		return
 	case !stamped:
 		s.seen.tellKubeletWord(text)
@@ -104,11 +111,31 @@ func (s *lineSplitter) putLine(text string, more bool) {
 	s.bytes += len(line.Raw)
 }
 
-func (s *lineSplitter) flushBatch(deliver func([]Line) error) error {
-	if len(s.batch) == 0 {
+func (s *lineSplitter) flushBatch(last bool, deliver func([]Line) error) error {
+	if s.seen.noteCut != nil && len(s.batch) > 0 && !s.judgeBeginning(last) || len(s.batch) == 0 {
 		return nil
 	}
 	batch := s.batch
 	s.batch, s.bytes, s.flushed = nil, 0, len(batch)
 	return deliver(batch)
+}
+
+// judgeBeginning drops the first line of a log that kubelet has cut, which may be the rest of one. It returns false while
+// more lines are needed. A whole log has a line of the agent among its first lines, not always as the very first: stdout and
+// stderr are read side by side.
+func (s *lineSplitter) judgeBeginning(last bool) bool {
+	isAgent := func(line Line) bool { return strings.HasPrefix(line.Raw, mpi.AgentLogPrefix) }
+	switch {
+	case slices.ContainsFunc(s.batch, isAgent):
+	case !last && len(s.batch) < batchLines && s.bytes < batchBytes:
+		return false
+	default:
+		s.seen.noteCut()
+		for s.skip = true; s.skip && len(s.batch) > 0; {
+			s.batch = s.batch[1:]
+			s.skip = len(s.batch) == 0 || s.batch[0].Continued
+		}
+	}
+	s.seen.noteCut = nil
+	return true
 }

@@ -60,8 +60,6 @@ type lineSplitter struct {
 	open  *Line
 	batch []Line
 	bytes int
-	// skip: the line that goes on is not wanted.
-	skip bool
 	// flushed is how many lines the batch before this one had.
 	flushed int
 }
@@ -97,9 +95,8 @@ func (s *lineSplitter) putLine(text string, more bool) {
 		begun := line
 		s.open = &begun
 	}
-	s.skip = s.skip && line.Continued
 	switch fresh := s.seen.isNewLine(line, stamped); {
-	case !fresh, s.skip:
+	case !fresh:
 		return
 	case !stamped:
 		s.seen.tellKubeletWord(text)
@@ -131,10 +128,7 @@ func (s *lineSplitter) judgeBeginning(last bool) bool {
 		return false
 	default:
 		s.seen.noteCut()
-		for s.skip = true; s.skip && len(s.batch) > 0; {
-			s.batch = s.batch[1:]
-			s.skip = len(s.batch) == 0 || s.batch[0].Continued
-		}
+		s.batch = s.batch[1:]
 	}
 	s.seen.noteCut = nil
 	return true

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from itertools import dropwhile, islice
+from itertools import islice
 from typing import NamedTuple
 
 import urllib3
@@ -51,17 +51,6 @@ class Line(NamedTuple):
     #: When kubelet took it over from the program, None where kubelet does not say.
     at: datetime | None
     text: str
-    #: This is more of the line before, which was too long for one.
-    continued: bool = False
-
-
-def of_rank(lines: Iterator[Line], rank: int) -> Iterator[str]:
-    """What a rank has printed, without tags."""
-    by = None
-    for line in lines:
-        by, text = (by, line.text) if line.continued else untagged(line.text)
-        if by == rank:
-            yield text
 
 
 class PodLog:
@@ -96,7 +85,7 @@ class PodLog:
                 logging.getLogger("lockstep").warning(
                     "the beginning of the output of pod %s is gone: kubelet keeps only the newest part of a long log", self._pod
                 )
-                first = list(dropwhile(lambda line: line.continued, first[1:]))
+                del first[0]  # it may be the rest of a line
         yield from first
         yield from log
 
@@ -155,16 +144,15 @@ class PodLog:
             for line in lines(stream, rest_too=whole, longest=_LONGEST):
                 stamp, _, text = line.partition(b" ")
                 at = _moment(stamp)
-                continued = at is None and begun is not None
                 if at is None:
-                    at, text = begun, line
+                    at, text = begun, line  # more of the line before, which was too long for one, or a word of kubelet
                 begun = at if len(line) == _LONGEST else None
                 key = (at, hash(line))
                 if again[key]:
                     again[key] -= 1
                     continue
                 self._note(key, at)
-                yield Line(at, text.decode(errors="replace").rstrip("\r"), continued)
+                yield Line(at, text.decode(errors="replace").rstrip("\r"))
         finally:
             stream.close()
 

@@ -28,7 +28,7 @@ from lockstep import _events, _function, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
 from lockstep._credentials import impersonated, renewal
-from lockstep._logs import Line, PodLog, of_rank
+from lockstep._logs import Line, PodLog, untagged
 from lockstep._merge import Add, as_they_come, by_time
 from lockstep._objects import (
     CLUSTER_RUNTIME,
@@ -617,8 +617,8 @@ class MPIClient(TrainerClient):
         job = self._get(name)  # now, and not with the first line
         if merge:
             return self._follow_all(job, query) if follow else self._read_all(job, query)
-        lines = self._follow(job, role, index, query) if follow else self._read(job, role, index, query)
-        return (line.text for line in lines) if rank is None else of_rank(lines, rank)
+        lines = (line.text for line in (self._follow(job, role, index, query) if follow else self._read(job, role, index, query)))
+        return lines if rank is None else (text for by, text in map(untagged, lines) if by == rank)
 
     def get_job_logs(
         self, name: str, step: str = "node-0", follow: bool | None = False, *, pod_type: str | None = None, pod_index: int = 0

@@ -31,6 +31,8 @@ var (
 	ordinaryWord = regexp.MustCompile(`^(?:[a-z]+|[A-Z_]+|[<{%$].*)$`)
 	pluralFlag   = regexp.MustCompile(`(?:key|token|passwo?r?d|secret)s$`)
 	assignment   = regexp.MustCompile(`(?s)^([\w.+~-]+=)(.*)$`)
+	// wordOrHeader is one word, or a header of HTTP.
+	wordOrHeader = regexp.MustCompile(`^(?:[\w.-]+: *(?:\w+ )?)?(\S+)$`)
 	timeStamp    = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\S+ `)
 )
 
@@ -47,14 +49,14 @@ func (s secrets) learn(value string) {
 
 // learnText learns from a text of an object, or from the output of a program.
 func (s secrets) learnText(text string, at place) {
-	oneWord := !strings.ContainsAny(text, " \t\n")
-	switch named := assignment.FindStringSubmatch(text); {
+	named, word := assignment.FindStringSubmatch(text), wordOrHeader.FindStringSubmatch(text)
+	switch {
 	case at.secret:
 		s.learn(text)
-	case named != nil && (oneWord || text[0] == '-') && hasSecretName(named[1], named[2]):
+	case named != nil && (word != nil || text[0] == '-') && hasSecretName(named[1], named[2]):
 		s.learn(named[2])
-	case oneWord && at.typed && diagnose.Redact(text) != text:
-		s.learn(text)
+	case word != nil && at.typed && diagnose.Redact(text) != text:
+		s.learn(word[1])
 	}
 	_, found := diagnose.RedactArguments(text)
 	for _, value := range found {

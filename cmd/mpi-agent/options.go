@@ -72,7 +72,7 @@ func parseFlags(flags *flag.FlagSet, args []string) (code int, done bool) {
 	return 0, false
 }
 
-func newLog() *log.Logger { return log.New(os.Stderr, mpi.AgentLogPrefix, log.Lmsgprefix) }
+func newLog() *log.Logger { return log.New(os.Stderr, mpi.AgentName+": ", log.Lmsgprefix) }
 
 // failWith says an error and returns the exit code.
 func failWith(err error) int {

@@ -239,6 +239,10 @@ func TestBeginningThatKubeletHasDeleted(t *testing.T) {
 		},
 		"Whole":      {over, []answer{{text: agent + second(2, "x")}}, Options{}, []string{"mpi-agent: all nodes answered after 0.21 s", "x"}, ""},
 		"OutOfOrder": {over, []answer{{text: second(1, "x") + agent}}, Options{}, []string{"x", "mpi-agent: all nodes answered after 0.21 s"}, ""},
+		"NotStarted": {
+			over, []answer{{text: second(1, "exec /opt/lockstep/bin/mpi-agent: exec format error")}}, Options{},
+			[]string{"exec /opt/lockstep/bin/mpi-agent: exec format error"}, "",
+		},
 		"Restarted": {
 			[]look{{statuses: []ContainerStatus{byAgent(1, true)}, over: true}}, []answer{{text: agent + second(2, "x")}, {text: second(3, "mpi-agent: x")}},
 			Options{}, []string{"mpi-agent: all nodes answered after 0.21 s", "x", "mpi-agent: x"}, "",

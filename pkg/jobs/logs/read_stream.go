@@ -118,10 +118,10 @@ func (s *lineSplitter) flushBatch(last bool, deliver func([]Line) error) error {
 }
 
 // judgeBeginning drops the first line of a log that kubelet has cut, which may be the rest of one. It returns false while
-// more lines are needed. A whole log has a line of the agent among its first lines, not always as the very first: stdout and
-// stderr are read side by side.
+// more lines are needed. A whole log has a line of the agent among its first lines, or of the runtime that cannot start it; not
+// always as the very first, because stdout and stderr are read side by side.
 func (s *lineSplitter) judgeBeginning(last bool) bool {
-	isAgent := func(line Line) bool { return strings.HasPrefix(line.Raw, mpi.AgentLogPrefix) }
+	isAgent := func(line Line) bool { return strings.Contains(line.Raw, mpi.AgentName) }
 	switch {
 	case slices.ContainsFunc(s.batch, isAgent):
 	case !last && len(s.batch) < batchLines && s.bytes < batchBytes:

@@ -29,8 +29,8 @@ _QUIET = 300.0
 _UNKNOWN = 6
 #: How long a line may be with its time, in bytes, before it goes on as another one.
 _LONGEST = 1 << 20
-#: The agent, what its lines begin with, and how many first lines of a log must have one: stdout and stderr are read side by side.
-_AGENT, _AGENT_LINE, _FIRST = "/opt/lockstep/bin/mpi-agent", "mpi-agent: ", 64
+#: The agent, which is named in one of the first lines of a log, and how many those are: stdout and stderr are read side by side.
+_AGENT, _FIRST = "mpi-agent", 64
 #: What launchers put before the lines of a rank: Open MPI with --tag-output or --output tag, horovodrun, PyTorch, Hydra with -l.
 _TAG = re.compile(r"^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)>: ?|.{0,40}\[(\d+)\]<std(?:out|err)>: ?|\[rank(\d+)\]: ?|\[(\d+)\] )")
 
@@ -60,7 +60,9 @@ class PodLog:
         self._api = api
         self._pod_path = named(paths.pods, pod["metadata"]["name"])
         self._pod, self._uid = name_of(pod), uid(pod)
-        self._by_agent = any(c["name"] == CONTAINER and c.get("command", [])[:1] == [_AGENT] for c in spec(pod).get("containers") or [])
+        self._by_agent = any(
+            c["name"] == CONTAINER and c.get("command", [])[:1] == [f"/opt/lockstep/bin/{_AGENT}"] for c in spec(pod).get("containers") or []
+        )
         # The lines of the last moments, with how often each was given out: where a stream begins again, they come again.
         self._recent: Counter[tuple[datetime | None, int]] = Counter()
         self._last: datetime | None = None
@@ -78,7 +80,7 @@ class PodLog:
         first: list[Line] = []
         for line in islice(log, _FIRST if self._by_agent and not query else 0):
             first.append(line)
-            if line.text.startswith(_AGENT_LINE):
+            if _AGENT in line.text:
                 break
         else:
             if first and first[0].at:  # not a word of kubelet itself

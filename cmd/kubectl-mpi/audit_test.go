@@ -59,7 +59,7 @@ func TestAudit(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"audit"}, 2, "takes FILE…"},
+		{[]string{"audit"}, 2, "takes at least one file"},
 		{[]string{"audit", "--since", "-1h", old}, 2, "cannot be negative"},
 		{[]string{"audit", "--job", "[", old}, 2, "is not a pattern"},
 		{[]string{"audit", filepath.Join(dir, "none")}, 1, "no such file"},

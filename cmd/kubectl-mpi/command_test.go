@@ -322,7 +322,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		"a right is missing": {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "User 'jane' lacks 'patch' permission for trainjobs in namespace 'team'"},
-		"who gives it":       {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "admins of tenant `cv`: `people.editors`"},
+		"who gives it":       {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "editors of tenant `cv` may do this: ask its admins"},
 		"a policy refuses":   {policy, []string{"suspend", "train"}, exitRefused, "the API server refuses it: too large"},
 		"no tenant's right":  {forbidden("jane", "patch", "mpijobs"), []string{"suspend", "train"}, exitForbidden, "No role of a tenant gives this right: ask an admin of the cluster"},
 		"too many jobs":      {full, []string{"suspend", "train"}, exitRefused, "`kubectl mpi list --status complete,failed --namespace team` lists them, and `kubectl mpi delete JOB --namespace team`"},

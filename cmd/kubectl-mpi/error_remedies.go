@@ -35,9 +35,9 @@ func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) st
 	case tenant.Name == "":
 		return fmt.Sprintf("ask whoever gives rights there; in a namespace of a tenant, `people.%s` of the tenant's spec give this one", role)
 	case len(tenant.Admins) == 0:
-		return fmt.Sprintf("ask the admins of tenant `%s`: `people.%s` of its spec give this right", tenant.Name, role)
+		return fmt.Sprintf("only %s of tenant `%s` may do this: ask its admins", role, tenant.Name)
 	}
-	return fmt.Sprintf("ask the admins of tenant `%s` (group `%s`): `people.%s` of its spec give this right", tenant.Name, strings.Join(tenant.Admins, "`, `"), role)
+	return fmt.Sprintf("only %s of tenant `%s` may do this: ask its admins (group `%s`)", role, tenant.Name, strings.Join(tenant.Admins, "`, `"))
 }
 
 // What people of a tenant may read and write (pkg/compile/lower, cluster_role.go). A test holds it against the roles that are compiled.

@@ -65,7 +65,7 @@ func (f *submitFlags) options(name, namespace string, command []string) (submit.
 	o := submit.Options{Name: name, Namespace: namespace, Nodes: f.nodes, Slots: f.slots, Image: f.image, Command: command, Trace: strings.Join(f.trace, ","), Suspend: f.suspend}
 	for flag, number := range map[string]int32{"nodes": f.nodes, "slots": f.slots} {
 		if f.given(flag) && number < 1 {
-			return o, usageErrorf("`--%s` is a number from 1 on, not %d: leave it out for that of the runtime", flag, number)
+			return o, usageErrorf("`--%s` must be at least 1, not %d: leave it out for the number of the runtime", flag, number)
 		}
 	}
 	for _, text := range f.env {
@@ -97,7 +97,7 @@ func (f *submitFlags) options(name, namespace string, command []string) (submit.
 func readFolderFiles(folder string) (submit.Files, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--files takes a folder: %w", err)
 	}
 	defer root.Close()
 	files, err := submit.TakeFiles(root.FS().(fs.ReadDirFS))

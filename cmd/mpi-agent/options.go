@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 )
 
@@ -71,7 +72,7 @@ func parseFlags(flags *flag.FlagSet, args []string) (code int, done bool) {
 	return 0, false
 }
 
-func newLog() *log.Logger { return log.New(os.Stderr, "mpi-agent: ", log.Lmsgprefix) }
+func newLog() *log.Logger { return log.New(os.Stderr, mpi.AgentName+": ", log.Lmsgprefix) }
 
 // failWith says an error and returns the exit code.
 func failWith(err error) int {

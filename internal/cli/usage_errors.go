@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,18 +12,34 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 )
 
-// ArgsBetween asks for a number of arguments, in the words of the command's own usage.
+// ArgsBetween asks for a number of arguments. Their name is the first one in the command's usage.
 func ArgsBetween(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if least <= len(args) && len(args) <= most {
 			return nil
 		}
-		_, wanted, _ := strings.Cut(cmd.Use, " ")
-		if len(args) == 0 {
-			return fmt.Errorf("`%s` takes %s, and nothing was given", cmd.Name(), wanted)
-		}
-		return fmt.Errorf("`%s` takes %s, and %d arguments were given", cmd.Name(), wanted, len(args))
+		_, usage, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("`%s` takes %s, not %d", cmd.Name(), describeArgs(usage, least, most), len(args))
 	}
+}
+
+func describeArgs(usage string, least, most int) string {
+	noun, _, _ := strings.Cut(strings.ToLower(usage), " ")
+	noun = strings.TrimRight(noun, ".…")
+	if slices.Contains([]string{"name", "job", "run"}, noun) {
+		noun = "job name"
+	}
+	switch {
+	case most == 0:
+		return "no arguments"
+	case least == 1 && most == 1:
+		return "one " + noun
+	case least == 2 && most == 2:
+		return "two " + noun + "s"
+	case least == 1 && most > 2:
+		return "at least one " + noun
+	}
+	return usage
 }
 
 // explainFlagError adds to the error about a flag that there is none the one that was probably meant, and says of a value what is needed.

@@ -90,6 +90,8 @@ const (
 	InstallContainer = "install-agent"
 	GateContainer    = "gate"
 
+	// AgentName begins the lines of the agent. It prints one before it starts the program of a container.
+	AgentName = "mpi-agent"
 	// AgentPort is where every agent listens, in the launcher (while it waits) and in the nodes. It is above 1024, so
 	// that no capability is needed.
 	AgentPort = 2222
@@ -97,7 +99,7 @@ const (
 	// launchers call it.
 	AgentVolume = "lockstep-agent"
 	AgentDir    = "/opt/lockstep"
-	AgentBin    = AgentDir + "/bin/mpi-agent"
+	AgentBin    = AgentDir + "/bin/" + AgentName
 	RshBin      = AgentDir + "/bin/rsh"
 	SSHBin      = AgentDir + "/bin/ssh"
 	// SSHAuthMountPath is where a compiled runtime mounts the key of the job.

@@ -13,7 +13,7 @@ import pytest
 from conftest import Answer, Object, Server
 
 import lockstep
-from lockstep import MPIClient, _logs, _merge, _watch, client
+from lockstep import MPIClient, _api, _logs, _merge, _watch, client
 from lockstep._watch import Watch, merged
 
 JOB: Object = {
@@ -167,6 +167,73 @@ def test_a_last_line_without_newline_is_read(server: Server) -> None:
     assert list(server.client().logs("demo")) == ["line 0", "line 1"]
 
 
+class Pieces:
+    """A stream of a text in pieces of a size."""
+
+    def __init__(self, text: bytes, size: int) -> None:
+        self.text, self.size = text, size
+
+    def stream(self, _: int, decode_content: bool = True) -> Iterator[bytes]:
+        yield from (self.text[n : n + self.size] for n in range(0, len(self.text), self.size))
+
+
+def test_a_line_without_end_goes_on_as_another_one() -> None:
+    most = 1 << 20
+    text = b"a\n\n" + b"x" * (3 * most + 5) + b"\n" + b"y" * most + b"\nb\n" + b"z" * (2 * most) + b"\nrest"
+    want = [1, 0, most, most, most, 5, most, 1, most, most]
+    for size in (1 << 16, most, 7 * most, 99_999):
+        got = list(_api.lines(Pieces(text, size)))  # type: ignore[arg-type]
+        assert [len(x) for x in got] == want, size
+        assert b"".join(_api.lines(Pieces(text, size), rest_too=True)) == text.replace(b"\n", b"")  # type: ignore[arg-type]
+
+
+def test_a_long_line_comes_in_parts(server: Server) -> None:
+    job = Job(server)
+    long = "0123456789" * 250_000
+    job.printed = [line(0, "zero"), line(1, long), line(2, "2026-03-01T12:00:00Z"), line(3, "x")]
+
+    def cut(a: Answer, lines: list[str]) -> None:
+        a.begin()
+        a.piece("".join(lines)[: 2 << 20])
+        a.break_off()
+
+    job.streams = iter([cut])
+    first, *parts, last, end = server.client().logs("demo", follow=True)
+    assert (first, last, end) == ("zero", "2026-03-01T12:00:00Z", "x")
+    assert "".join(parts) == long, "no part is lost or comes twice where the stream breaks within it"
+    assert all(len(part) <= 1 << 20 for part in parts)
+
+
+def by_agent() -> Object:
+    made = pod()
+    made["spec"] = {"containers": [{"name": "node", "command": ["/opt/lockstep/bin/mpi-agent", "run", "--"]}]}
+    return made
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_log_that_kubelet_has_cut_begins_with_a_whole_line(server: Server, caplog: pytest.LogCaptureFixture, follow: bool) -> None:
+    job = Job(server)
+    job.pods = [by_agent()]
+    job.printed[0] = line(0, "est of a line")
+    assert list(server.client().logs("demo", follow=follow)) == [f"line {n}" for n in range(1, 40)]
+    assert "the beginning of the output of pod demo-launcher-0-0-aaaaa is gone" in caplog.text
+
+
+@pytest.mark.parametrize("at", [0, 3])
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_whole_log_is_not_called_cut(server: Server, caplog: pytest.LogCaptureFixture, at: int, follow: bool) -> None:
+    job = Job(server)
+    job.pods = [by_agent()]
+    job.printed[at] = line(at, "mpi-agent: all nodes answered after 0.21 s")
+    assert len(list(server.client().logs("demo", follow=follow))) == 40
+    assert list(server.client().logs("demo", tail=2)) == ["line 38", "line 39"], "what is left out was not asked for"
+    job.pods, job.printed = [pod()], job.printed[5:]
+    assert len(list(server.client().logs("demo"))) == 35, "a program that the agent did not start has no such line"
+    job.pods, job.printed = [by_agent()], []
+    assert list(server.client().logs("demo")) in ([], [""])
+    assert not caplog.text
+
+
 def test_where_to_begin(server: Server) -> None:
     job = Job(server)
     client = server.client()
@@ -238,6 +305,27 @@ def test_pods_are_merged_by_time(server: Server, monkeypatch: pytest.MonkeyPatch
     assert list(server.client().logs("demo", merge=True, follow=True)) == want
     with pytest.raises(ValueError, match="both a rank and merge"):
         server.client().logs("demo", merge=True, rank=1)
+
+
+def test_a_merge_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_merge, "_WAITING", 1000)
+    printed = 0
+
+    def endless(n: int) -> Iterator[_logs.Line]:
+        nonlocal printed
+        for i in range(200):
+            printed += 1
+            yield _logs.Line(lockstep._times.parsed(f"2026-03-01T12:{n:02d}:00Z"), f"{i} ".ljust(100))
+
+    def find(add: Any) -> None:
+        for n in range(4):
+            add(f"node-{n}", endless(n))
+
+    given = 0
+    for _ in _merge.as_they_come(find):
+        given += 1
+        assert printed - given < 30, "they wait for who reads slowly"
+    assert given == 800
 
 
 def until_no_thread(name: str) -> None:

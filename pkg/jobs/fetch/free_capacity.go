@@ -95,15 +95,19 @@ func queueLoad(found *unstructured.Unstructured) *QueueLoad {
 	return q
 }
 
+// shortNames are for people: requests and limits of a quota are the same.
+var shortNames = strings.NewReplacer("count/trainjobs.trainer.kubeflow.org", "jobs", "requests.", "", "limits.", "", "cpu", "CPU")
+
 // DescribeLines are the same for people.
 func (r *FreeCapacity) DescribeLines() []string {
 	var lines []string
 	for _, quota := range r.Quotas {
-		parts := make([]string, len(quota.Free))
-		for i, f := range quota.Free {
-			parts[i] = fmt.Sprintf("%s %s of %s", f.Resource, f.Free, f.Of)
+		var parts []string
+		for _, f := range quota.Free {
+			parts = append(parts, fmt.Sprintf("%s %s of %s", shortNames.Replace(f.Resource), f.Free, f.Of))
 		}
-		lines = append(lines, fmt.Sprintf("Free in quota `%s`: %s", quota.Name, strings.Join(parts, ", ")))
+		slices.Sort(parts)
+		lines = append(lines, fmt.Sprintf("Free in quota `%s`: %s", quota.Name, strings.Join(slices.Compact(parts), ", ")))
 	}
 	if r.Queue != nil {
 		lines = append(lines, fmt.Sprintf("Queue `%s`: %d waiting, %d admitted; it gets its room from ClusterQueue `%s`", r.Queue.Name, r.Queue.Pending, r.Queue.Admitted, r.Queue.ClusterQueue))

@@ -31,8 +31,9 @@ type ContainerStatus struct {
 	LogSource
 	// Restarts is how often it was started again.
 	Restarts int
-	// Started: it runs, or has. Ended: it does not run, and will not be started again.
-	Started, Ended bool
+	// Started: it runs, or has. Ended: it does not run, and will not be started again. HasAgent: the agent starts its program,
+	// and prints a line before it does.
+	Started, Ended, HasAgent bool
 }
 
 // ContainerLogRequest is a part of the output of a container.

@@ -12,8 +12,10 @@ const (
 	// waits for others whose connection has broken: what is shown is at most 5 s behind.
 	hold    = 2 * time.Second
 	maxHold = 4 * time.Second
-	// queued is how many lines of a source wait at most. Its reader waits then; where all read live, its oldest line does not.
-	queued = 1 << 14
+	// queued and queuedBytes are how many lines of a source wait, and how long they are together. Then its reader waits; if
+	// all read live, its oldest line does not.
+	queued      = 1 << 14
+	queuedBytes = 4 << 20
 )
 
 // readState is how far a reader is.
@@ -54,9 +56,12 @@ type sourceQueue struct {
 	state   readState
 	batches []lineBatch
 	lines   int
+	bytes   int
 	newest  time.Time
 	room    *sync.Cond
 }
+
+func (q *sourceQueue) isFull() bool { return q.lines >= queued || q.bytes >= queuedBytes }
 
 type lineBatch struct {
 	lines   []Line
@@ -101,7 +106,7 @@ func (m *LineMerge) wakeEach() {
 func (q *sourceQueue) pushLines(lines []Line) error {
 	m := q.m
 	m.mu.Lock()
-	for q.lines >= queued && !m.done {
+	for q.isFull() && !m.done {
 		q.room.Wait()
 	}
 	if m.done {
@@ -113,6 +118,9 @@ func (q *sourceQueue) pushLines(lines []Line) error {
 	}
 	q.batches = append(q.batches, lineBatch{lines, m.now()})
 	q.lines += len(lines)
+	for _, line := range lines {
+		q.bytes += len(line.Raw)
+	}
 	if len(q.batches) == 1 {
 		heap.Push(&m.heads, q)
 	}
@@ -210,7 +218,7 @@ func (m *LineMerge) takeReady(out []Line) (lines []Line, wait time.Duration, don
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	for len(m.heads) > 0 && len(out) < cap(out) {
+	for bytes := 0; len(m.heads) > 0 && len(out) < cap(out) && bytes < batchBytes; bytes += len(out[len(out)-1].Raw) {
 		q := m.heads[0]
 		if left := m.remainingHold(q, now); left > 0 {
 			return out, left, false
@@ -226,7 +234,7 @@ func (m *LineMerge) remainingHold(q *sourceQueue, now time.Time) time.Duration {
 	switch {
 	case m.empty[behind] > 0:
 		return time.Hour
-	case q.lines >= queued:
+	case q.isFull():
 		return 0
 	case m.empty[broken] > 0:
 		return maxHold - held
@@ -237,19 +245,20 @@ func (m *LineMerge) remainingHold(q *sourceQueue, now time.Time) time.Duration {
 }
 
 func (m *LineMerge) popLine(q *sourceQueue) Line {
-	first := &q.batches[0]
+	first, full := &q.batches[0], q.isFull()
 	line := first.lines[0]
 	q.newest = laterTime(q.newest, line.Time)
 	if first.lines = first.lines[1:]; len(first.lines) == 0 {
 		q.batches = q.batches[1:]
 	}
+	q.bytes -= len(line.Raw)
 	if q.lines--; q.lines == 0 {
 		heap.Pop(&m.heads)
 		m.empty[q.state]++
 	} else {
 		heap.Fix(&m.heads, 0)
 	}
-	if q.lines == queued-1 {
+	if full && !q.isFull() {
 		q.room.Broadcast()
 	}
 	return line

@@ -107,6 +107,7 @@ func (r *logRun) beginReading(ctx context.Context, status ContainerStatus, s rea
 		source: &status.LogSource, cluster: r.cluster, options: r.options, view: r.view,
 		queue: r.merge.addSource(len(r.known), s), seen: newReplayWindow(r.options.isLimited()),
 	}
+	one.expectBeginning(status)
 	one.seen.tell = func(text string) {
 		r.options.noteText("kubelet says of %s (pod %s): %s", one.source.Label(), one.source.Pod, text)
 	}

@@ -210,6 +210,69 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A log whose beginning kubelet has deleted starts with a whole line and is named; a whole one, and a part that was asked for, are not.
+func TestBeginningThatKubeletHasDeleted(t *testing.T) {
+	const gone = "the beginning of the output of launcher (pod a) is gone: kubelet keeps only the newest part of a long log"
+	byAgent := func(restarts int, ended bool) ContainerStatus {
+		status := podOf("a", restarts, ended)
+		status.HasAgent = true
+		return status
+	}
+	agent := second(1, "mpi-agent: all nodes answered after 0.21 s")
+	over := []look{{statuses: []ContainerStatus{byAgent(0, true)}, over: true}}
+	running := []look{{statuses: []ContainerStatus{byAgent(0, false)}}, {statuses: []ContainerStatus{byAgent(0, true)}, over: true}}
+	cases := map[string]struct {
+		looks   []look
+		streams []answer
+		options Options
+		want    []string
+		notes   string
+	}{
+		"Cut": {over, []answer{{text: second(1, "est of a line") + second(2, "x") + second(3, "y")}}, Options{}, []string{"x", "y"}, gone},
+		"CutFollowed": {
+			running, []answer{{text: second(1, "est of a line") + second(2, "x")}, {text: second(2, "x") + second(3, "y"), stays: time.Second}, {text: second(3, "y")}},
+			Options{Follow: true}, []string{"x", "y"}, gone,
+		},
+		"CutAfterRestart": {
+			[]look{{statuses: []ContainerStatus{byAgent(1, true)}, over: true}}, []answer{{text: agent + second(2, "x")}, {text: second(3, "est") + second(4, "y")}},
+			Options{}, []string{"mpi-agent: all nodes answered after 0.21 s", "x", "y"}, gone,
+		},
+		"Whole":      {over, []answer{{text: agent + second(2, "x")}}, Options{}, []string{"mpi-agent: all nodes answered after 0.21 s", "x"}, ""},
+		"OutOfOrder": {over, []answer{{text: second(1, "x") + agent}}, Options{}, []string{"x", "mpi-agent: all nodes answered after 0.21 s"}, ""},
+		"NotStarted": {
+			over, []answer{{text: second(1, "exec /opt/lockstep/bin/mpi-agent: exec format error")}}, Options{},
+			[]string{"exec /opt/lockstep/bin/mpi-agent: exec format error"}, "",
+		},
+		"Restarted": {
+			[]look{{statuses: []ContainerStatus{byAgent(1, true)}, over: true}}, []answer{{text: agent + second(2, "x")}, {text: second(3, "mpi-agent: x")}},
+			Options{}, []string{"mpi-agent: all nodes answered after 0.21 s", "x", "mpi-agent: x"}, "",
+		},
+		"Broken": {
+			over, []answer{{text: agent, breaks: errReset}, {text: agent + second(2, "x")}}, Options{},
+			[]string{"mpi-agent: all nodes answered after 0.21 s", "x"}, "",
+		},
+		"Tail":    {over, []answer{{text: second(2, "x")}}, Options{Tail: new(int64)}, []string{"x"}, ""},
+		"Since":   {over, []answer{{text: second(2, "x")}}, Options{SinceSeconds: 9}, []string{"x"}, ""},
+		"Nothing": {over, []answer{{}}, Options{}, nil, ""},
+		"Foreign": {[]look{{statuses: []ContainerStatus{podOf("a", 0, true)}, over: true}}, []answer{{text: second(2, "x")}}, Options{}, []string{"x"}, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got, notes []string
+				tc.options.Note = func(text string) { notes = append(notes, text) }
+				_, err := Run(t.Context(), &script{looks: tc.looks, streams: map[string][]answer{"a": tc.streams}}, tc.options, func(lines []Line) error {
+					got = append(got, raws(lines)...)
+					return nil
+				})
+				if diff := cmp.Diff(tc.want, got); diff != "" || err != nil || strings.Join(notes, "; ") != tc.notes {
+					t.Errorf("%v, notes %q (-want +got):\n%s", err, notes, diff)
+				}
+			})
+		})
+	}
+}
+
 // What is asked for again is asked for from a second before the last line on, and not all of it.
 func TestAsksFromWhereItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

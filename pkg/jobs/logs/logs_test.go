@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -295,6 +296,44 @@ func TestMergeIsBounded(t *testing.T) {
 		synctest.Wait()
 		if len(*got) != 4*queued {
 			t.Errorf("%d lines", len(*got))
+		}
+	})
+}
+
+// Pods that print long lines without end take little memory, whoever reads slowly.
+func TestMergeIsBoundedByBytes(t *testing.T) {
+	const sources, each = 16, 64
+	synctest.Test(t, func(t *testing.T) {
+		m := NewLineMerge()
+		var pushed, given, most atomic.Int64
+		text := strings.Repeat(stampedLine(noon, strings.Repeat("x", MaxLine-100)), each)
+		for i := range sources {
+			q := m.addSource(i, behind)
+			go func() {
+				defer q.setEnded()
+				_ = readStream(strings.NewReader(text), launcher, newReplayWindow(false), true, func(lines []Line) error {
+					for _, line := range lines {
+						pushed.Add(int64(len(line.Raw)))
+					}
+					most.Store(max(most.Load(), pushed.Load()-given.Load()))
+					return q.pushLines(lines)
+				})
+			}()
+		}
+		m.CloseSources()
+		lines := 0
+		if err := m.DeliverInOrder(t.Context(), func(batch []Line) error {
+			time.Sleep(time.Second)
+			for _, line := range batch {
+				given.Add(int64(len(line.Raw)))
+			}
+			lines += len(batch)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if lines != sources*each || most.Load() > sources*(queuedBytes+3*MaxLine) {
+			t.Errorf("%d lines, at most %d MiB at a time", lines, most.Load()>>20)
 		}
 	})
 }

@@ -4,12 +4,18 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"slices"
+	"strings"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 const (
 	streamBuffer = 64 << 10
-	// batchLines is how many lines are handed over at once, for speed; fewer where no more have arrived.
+	// batchLines is how many lines are handed over at once, for speed, and batchBytes how long they are together; fewer if no
+	// more have arrived.
 	batchLines = 512
+	batchBytes = 1 << 20
 )
 
 // readStream hands over the lines of a stream in batches until it ends. A last line without its end is whole only where the stream
@@ -27,8 +33,8 @@ func readStream(stream io.Reader, source *LogSource, seen *replayWindow, whole b
 		case errors.Is(err, io.EOF) && whole:
 			s.endOfStream()
 		}
-		if broken := err != nil && !errors.Is(err, bufio.ErrBufferFull); broken || len(s.batch) >= batchLines || r.Buffered() == 0 {
-			if failed := s.flushBatch(deliver); failed != nil {
+		if broken := err != nil && !errors.Is(err, bufio.ErrBufferFull); broken || len(s.batch) >= batchLines || s.bytes >= batchBytes || r.Buffered() == 0 {
+			if failed := s.flushBatch(broken, deliver); failed != nil {
 				return failed
 			}
 			if broken {
@@ -53,6 +59,7 @@ type lineSplitter struct {
 	// open is the line of which more is to come.
 	open  *Line
 	batch []Line
+	bytes int
 	// flushed is how many lines the batch before this one had.
 	flushed int
 }
@@ -98,13 +105,31 @@ func (s *lineSplitter) putLine(text string, more bool) {
 		s.batch = make([]Line, 0, s.flushed) // logs come as they came before: much at once, or line by line
 	}
 	s.batch = append(s.batch, line)
+	s.bytes += len(line.Raw)
 }
 
-func (s *lineSplitter) flushBatch(deliver func([]Line) error) error {
-	if len(s.batch) == 0 {
+func (s *lineSplitter) flushBatch(last bool, deliver func([]Line) error) error {
+	if s.seen.noteCut != nil && len(s.batch) > 0 && !s.judgeBeginning(last) || len(s.batch) == 0 {
 		return nil
 	}
 	batch := s.batch
-	s.batch, s.flushed = nil, len(batch)
+	s.batch, s.bytes, s.flushed = nil, 0, len(batch)
 	return deliver(batch)
+}
+
+// judgeBeginning drops the first line of a log that kubelet has cut, which may be the rest of one. It returns false while
+// more lines are needed. A whole log has a line of the agent among its first lines, or of the runtime that cannot start it; not
+// always as the very first, because stdout and stderr are read side by side.
+func (s *lineSplitter) judgeBeginning(last bool) bool {
+	isAgent := func(line Line) bool { return strings.Contains(line.Raw, mpi.AgentName) }
+	switch {
+	case slices.ContainsFunc(s.batch, isAgent):
+	case !last && len(s.batch) < batchLines && s.bytes < batchBytes:
+		return false
+	default:
+		s.seen.noteCut()
+		s.batch = s.batch[1:]
+	}
+	s.seen.noteCut = nil
+	return true
 }

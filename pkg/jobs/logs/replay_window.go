@@ -25,6 +25,8 @@ type replayWindow struct {
 	// again counts what a stream repeats of them; nil once it is past them.
 	again map[lineKey]int
 	until time.Time
+	// noteCut notes that kubelet has deleted the first lines of a run; nil once that is judged.
+	noteCut func()
 	// long is the last line of at least a chunk; begin says that a stream has just begun.
 	long  Line
 	begin bool

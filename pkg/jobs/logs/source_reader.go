@@ -121,7 +121,17 @@ func (r *sourceReader) readPreviousRun(ctx context.Context, status ContainerStat
 		}
 	}
 	r.restarts = status.Restarts
+	r.expectBeginning(status)
 	return nil
+}
+
+// expectBeginning has the next lines, which are the first of a run, checked for whether kubelet has deleted earlier ones.
+func (r *sourceReader) expectBeginning(status ContainerStatus) {
+	if status.HasAgent && !r.options.isLimited() {
+		r.seen.noteCut = func() {
+			r.options.noteText("the beginning of the output of %s (pod %s) is gone: kubelet keeps only the newest part of a long log", r.source.Label(), r.source.Pod)
+		}
+	}
 }
 
 // readFromLast reads a log from where the last read ended. Whole says that what ends there is all.

@@ -131,7 +131,7 @@ func JudgeInput(in Input) Answer {
 	a.addQueue(in.Queue)
 	a.addMachines(in.Machines)
 	if len(a.Findings) == 0 {
-		a.addFinding("all", Fits, "", "nothing that could be read is in its way")
+		a.addFinding("all", Fits, "", "nothing found that stops it")
 	}
 	a.addPrice(in)
 	return a

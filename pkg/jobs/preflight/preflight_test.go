@@ -67,9 +67,9 @@ func TestJudge(t *testing.T) {
 		summary string
 		text    string
 	}{
-		"Fits":        {"", Input{TrainJob: job(4), Runtime: runtime(t), Bounds: quota("5", "0")}, Fits, "fits now", "nothing that could be read is in its way"},
+		"Fits":        {"", Input{TrainJob: job(4), Runtime: runtime(t), Bounds: quota("5", "0")}, Fits, "fits now", "nothing found that stops it"},
 		"Price":       {"", Input{TrainJob: job(4), Runtime: priced(t, "24.5")}, Fits, "fits now", "an hour costs 98.00: 4 nodes at 24.50"},
-		"NoPrice":     {"somebody wrote no number", Input{TrainJob: job(4), Runtime: priced(t, "cheap")}, Fits, "fits now", "nothing that could be read is in its way"},
+		"NoPrice":     {"somebody wrote no number", Input{TrainJob: job(4), Runtime: priced(t, "cheap")}, Fits, "fits now", "nothing found that stops it"},
 		"Suspended":   {"it is judged as if it ran", Input{TrainJob: suspended(job(4)), Runtime: runtime(t), Bounds: quota("5", "1")}, Waits, "waits; the largest that fits now has 3 nodes", "quota"},
 		"QuotaWaits":  {"the launcher counts, too", Input{TrainJob: job(4), Runtime: runtime(t), Bounds: quota("5", "1")}, Waits, "waits; the largest that fits now has 3 nodes", "available 4 of 5 in quota `q`"},
 		"QuotaNever":  {"", Input{TrainJob: job(40), Runtime: runtime(t), Bounds: quota("11", "0")}, Never, "never; the largest that fits now has 10 nodes", "quota `q` allows 11 in all"},

@@ -133,7 +133,7 @@ func trainerOf(job *trainer.TrainJob) *trainer.Trainer {
 func setCount(field **int32, value string) error {
 	n, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || n < 1 {
-		return fmt.Errorf("it is a number from 1 on")
+		return fmt.Errorf("must be a number of at least 1")
 	}
 	number := int32(n)
 	*field = &number

@@ -3,6 +3,7 @@ package submit
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,12 +30,22 @@ func ParseEnv(text string) (corev1.EnvVar, error) {
 	return corev1.EnvVar{Name: name, Value: value}, nil
 }
 
+// nativeResources have no domain in their names; others have, but for huge pages.
+var nativeResources = []string{"cpu", "memory", "ephemeral-storage"}
+
 // ParseResources reads NAME=QUANTITY,….
 func ParseResources(texts []string) (corev1.ResourceList, error) {
 	list := corev1.ResourceList{}
 	for _, text := range texts {
 		name, amount, found := strings.Cut(text, "=")
 		quantity, err := resource.ParseQuantity(amount)
+		unit := strings.TrimLeft(amount, "0123456789.")
+		switch short := strings.TrimRight(unit, "iB"); {
+		case found && err != nil && strings.HasSuffix(unit, "B") && len(short) == 1:
+			return nil, fmt.Errorf("`%s` is no unit of `%s`: write `%s` or `%[3]si`", unit, text, strings.TrimSuffix(amount, unit)+short)
+		case found && !strings.Contains(name, "/") && !slices.Contains(nativeResources, name) && !strings.HasPrefix(name, "hugepages-"):
+			return nil, fmt.Errorf("there is no resource `%s`: it is one of %s, or has a domain, as `nvidia.com/gpu`", name, strings.Join(nativeResources, ", "))
+		}
 		if !found || err != nil || quantity.Sign() <= 0 || len(validation.IsQualifiedName(name)) > 0 {
 			return nil, fmt.Errorf("`%s` is not RESOURCE=QUANTITY, such as `memory=16Gi` or `nvidia.com/gpu=1`", text)
 		}

@@ -194,7 +194,7 @@ kernel's out-of-memory killer, then deletions, then containers, and last what th
 
 Lines of programs that appear in messages have lost what looks like a secret: private keys, passwords in URLs, values of names with
 key, token, secret, password, passphrase, credential or signature, or with pass, pwd or sig as a part, bearer tokens, and tokens of
-well-known forms. No rule finds every secret: do not print them.
+well-known forms. Numbers of tokens stay. No rule finds every secret: do not print them.
 
 | reason | meaning | whose failure |
 |---|---|---|

@@ -2,25 +2,29 @@ package diagnose
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
 const (
-	// secretName is a name whose value is a secret: it contains one of these words, or has one of the short ones as a part of
-	// its own. PWD alone is where a shell stands.
-	secretName = `(?:[\w.-]*` + secretWord + `[\w.-]*|(?:[\w.-]*[_.-]|\b)(?:pass|sig)(?:[_.-][\w.-]*)?|[\w.-]*[_.;-]pwd)`
-	secretWord = `(?:key|token|secret|passwo?r?d|passphrase|credential|signature)`
-	// secretValue is a value with its first quotation mark as a group. An empty one, and that of a comparison, is none.
+	// secretWord makes a name that contains it the name of a secret, but for tokenizer. Short words must be a part of the
+	// name between separators. PWD alone is the working directory of a shell.
+	secretWord = `(?:` + otherWord + `|token)`
+	otherWord  = `(?:key|secret|passwo?r?d|passphrase|credential|signature)`
+	secretName = `(?:[\w.-]*(?:` + otherWord + `[\w.-]*|token(?:[a-hj-z\d_.-][\w.-]*)?)|` +
+		`(?:[\w.-]*[_.-]|\b)(?:pass|sig)(?:[_.-][\w.-]*)?|[\w.-]*[_.;-]pwd)`
+	secretFlag = `--?(?:[\w.-]*` + secretWord + `s?|(?:[\w.-]*[_.-])?(?:pass|pwd))`
+	// secretValue is a value with its first quotation mark as a group. Empty values and comparisons do not match.
 	secretValue = `(?:([bru]?")(?:[^"\\]|\\.)+|([bru]?')(?:[^'\\]|\\.)+|[^\s"'&,;=][^\s"'&,;]*)`
-	hidden      = `${1}${2}${3}***`
+	// quoted is a value in quotation marks, which a string of JSON escapes. A bare argument may have commas; lineValue takes
+	// the line.
+	quoted        = `(\\+["'])[^"'\\]+|(")(?:[^"\\]|\\.)+|(')(?:[^'\\]|\\.)+`
+	argumentValue = `(?:` + quoted + `|[^\s"'&;=\\-](?:[^\s"'&;\\]|\\[^n"'])*)`
+	lineValue     = `(?:` + quoted + `|[^\s"'\\-][^\n"\\]*)`
 )
-
-type redactionRule struct {
-	find    *regexp.Regexp
-	replace string
-}
 
 // Output of programs goes into the status of pods and TrainJobs, which more people may read than logs. Redact therefore
 // takes out what looks like a secret, by these rules and no others:
@@ -30,40 +34,84 @@ type redactionRule struct {
 //   - user and password in a URL: `https://jane:pw@host` becomes `https://***@host`
 //   - the value of a name that contains key, token, secret, password, passphrase, credential or signature, or of which pass,
 //     pwd or sig is a part: `HF_TOKEN=hf_x` becomes `HF_TOKEN=***`, in assignments, URLs, flags, JSON, and in YAML where the
-//     line holds nothing else
+//     line holds nothing else; tokenizers and numbers of tokens stay
+//   - the same in lists, where the name is one item and its value the next (argumentRules)
 //   - what has the form of a well-known token: GitHub, GitLab, Hugging Face, NVIDIA, Slack, AWS, Google, OpenAI, JSON Web
 //     Tokens
 //
-// What one rule leaves must not hide from a later one what it knows, so those that take most come first.
-var redactions = []redactionRule{
-	{rx(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*`), `***`},
-	{rx(`(?i)\b((?:bearer|basic)\s+)[\w+/=._~-]{8,}`), `${1}***`},
-	{rx(`://[^/\s"']+@`), `://***@`},
-	{rx(`(?i)(` + secretName + `["']?\s*=>?\s*)` + secretValue), hidden},
-	{rx(`(?i)(["']` + secretName + `\\*["']\s*:\s*\\*)` + secretValue), hidden},
-	{rx(`(?i)(\bpasswo?r?d:\s*)` + secretValue), hidden},
-	{rx(`(?i)(--?(?:[\w-]*` + secretWord + `s?|(?:[\w-]*-)?(?:pass|pwd))\s+)(?:(")[^"]+|(')[^']+|[^\s"'&,;-][^\s"'&,;]*)`), hidden},
-	{rx(`\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|hf_\w{16,}|nvapi-[\w-]{16,}|xox[abprs]-[\w-]{8,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{30,}|sk-[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)[\w-]*`), `***`},
-}
+// The groups of a rule are what stands before the secret and stays. What one rule leaves must not hide from a later one
+// what it knows, so those that take most come first.
+var (
+	earlyRules = compiled(
+		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*`,
+		`(?i)\b((?:bearer|basic)\s+)[\w+/=._~-]{8,}`,
+		`(://)[^/\s"']+@`,
+	)
+	// argumentRules find secrets in arguments: --flag value and --flag=value, variables of an environment, and items of lists
+	// in JSON and YAML, also over several lines and as text within JSON.
+	argumentRules = compiled(
+		`(?i)(`+secretFlag+`(?:=|(?:[ \t]|\\+(?:n|\n))+(?:- )?))`+argumentValue,
+		`(\b[A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWO?R?D|PASSPHRASE|CREDENTIAL)S?=)`+argumentValue,
+		`(?i)(["']`+secretFlag+`\\*["'](?:[\s,]|\\+n)+(?:\n[^\n"'\\]*)?)(?:`+quoted+`)`,
+		`(?i)(- ["']?`+secretFlag+`["']?[ \t\r]*\n[^\n]*?- )`+lineValue,
+		`(?i)(["']name\\*["']\s*:\s*\\*["']`+secretName+`\\*["']\s*,[^"'{}]*["']value\\*["']\s*:\s*)`+argumentValue,
+		`(?i)(\bname:\s*["']?`+secretName+`["']?(?:[ ,]+|\\+n *|[ \t\r]*\n[^\n]*?\b)value:[ \t]*)`+lineValue,
+	)
+	lateRules = compiled(
+		`(?i)(`+secretName+`["']?\s*=>?\s*)`+secretValue,
+		`(?i)(["']`+secretName+`\\*["']\s*:\s*\\*)`+secretValue,
+		`(?i)(\bpasswo?r?d:\s*)`+secretValue,
+		`\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|hf_\w{16,}|nvapi-[\w-]{16,}|xox[abprs]-[\w-]{8,}|`+
+			`(?:AKIA|ASIA)[0-9A-Z]{12,}|AIza[\w-]{30,}|sk-[\w-]{16,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)[\w-]*`,
+	)
+	// lineRules apply to whole lines, less the tag of a launcher.
+	lineRules = compiled(`(?i)^(\s*(?:- )?[\w.-]*`+secretWord+`s?:\s*)\S+$`, `^\s*[A-Za-z0-9+/]{60,}={0,2}$`)
+)
 
-// lineRedactions are of whole lines, less the tag of a launcher.
-var lineRedactions = []redactionRule{
-	{rx(`(?i)^(\s*(?:- )?[\w.-]*` + secretWord + `s?:\s*)\S+$`), `${1}***`},
-	{rx(`^\s*[A-Za-z0-9+/]{60,}={0,2}$`), `***`},
+// compiled compiles rules when they are first used: each process of the agent has them, and few quote an output.
+func compiled(rules ...string) func() []*regexp.Regexp {
+	return sync.OnceValue(func() (all []*regexp.Regexp) {
+		for _, rule := range rules {
+			all = append(all, rx(rule))
+		}
+		return all
+	})
 }
 
 // Redact takes out of a line what looks like a secret. What it returns stays as it is when it is redacted again.
 func Redact(line string) string {
-	line = applyRedactions(line, redactions)
+	line, _ = hide(line, slices.Concat(earlyRules(), argumentRules(), lateRules()))
 	_, text := CutRankTag(line)
-	return strings.TrimSuffix(line, text) + applyRedactions(text, lineRedactions)
+	clean, _ := hide(text, lineRules())
+	return strings.TrimSuffix(line, text) + clean
 }
 
-func applyRedactions(text string, rules []redactionRule) string {
-	for _, r := range rules {
-		text = r.find.ReplaceAllString(text, r.replace)
+// RedactArguments takes out of a text of any number of lines the secrets that are arguments, and returns them.
+func RedactArguments(text string) (clean string, secrets []string) {
+	return hide(text, argumentRules())
+}
+
+func hide(text string, rules []*regexp.Regexp) (clean string, secrets []string) {
+	for _, rule := range rules {
+		var kept strings.Builder
+		done := 0
+		for _, at := range rule.FindAllStringSubmatchIndex(text, -1) {
+			start := slices.Max(append(at[2:], at[0]))
+			// The @ of a URL stays.
+			if before, value := text[at[0]:start], strings.TrimSuffix(text[start:at[1]], "@"); !isOrdinary(before, value) {
+				kept.WriteString(text[done:start] + "***")
+				secrets, done = append(secrets, value), start+len(value)
+			}
+		}
+		text = kept.String() + text[done:]
 	}
-	return text
+	return text, secrets
+}
+
+// isOrdinary reports whether a value is a number of tokens, as in `--max-tokens 4096`, or the next flag.
+func isOrdinary(before, value string) bool {
+	isCount := strings.Trim(value, "0123456789._") == "" && strings.Contains(strings.ToLower(before), "tokens")
+	return isCount || before != "" && strings.HasPrefix(value, "--")
 }
 
 const (

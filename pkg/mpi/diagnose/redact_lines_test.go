@@ -38,6 +38,15 @@ func redacted() map[string]string {
 		"[1,0]<stdout>:token: abc":                            "[1,0]<stdout>:token: ***",
 		"login --token abc --user jane":                       "login --token *** --user jane",
 		`login --db-pass "a b" --user jane`:                   `login --db-pass "***" --user jane`,
+		"login --token a,b --user jane":                       "login --token *** --user jane",
+		"train --logger.api_key=a,b --lr 1":                   "train --logger.api_key=*** --lr 1",
+		`args: ["--api-key", "abc", "--lr", "1"]`:             `args: ["--api-key", "***", "--lr", "1"]`,
+		`['--token','abc','--lr','1']`:                        `['--token','***','--lr','1']`,
+		`"[\"--token\",\"abc\",\"--lr\"]"`:                    `"[\"--token\",\"***\",\"--lr\"]"`,
+		`{"name":"DB_PASSWORD","value":"abc","x":"y"}`:        `{"name":"DB_PASSWORD","value":"***","x":"y"}`,
+		`["--token", "--verbose"]`:                            `["--token", "--verbose"]`,
+		"train --max-tokens 4096 --tokenizer=bert":            "train --max-tokens 4096 --tokenizer=bert",
+		`{"max_new_tokens": 128, "tokenizer": "bert"}`:        `{"max_new_tokens": 128, "tokenizer": "bert"}`,
 		"Authorization: Bearer abcdef123456":                  "Authorization: Bearer ***",
 		"using " + hf:                                         "using ***",
 		"glpat" + "-abcdefghij0123456789 x":                   "*** x",
@@ -72,7 +81,7 @@ func TestRedact(t *testing.T) {
 // TestRedactTwice: a line goes through several hands, and each redacts it. Lines are made of what the rules know, in any order.
 func TestRedactTwice(t *testing.T) {
 	parts := []string{
-		"token", "HF_TOKEN", "sig", "db_pass", "x.pwd", "password", "--key", "- secret", "Bearer", "basic", "=", " = ", "=>", "==", ": ", ":", " ", "  ",
+		"token", "HF_TOKEN", "--token", `["--token",`, `\"--token\",`, "tokens", "4096", `"name":"DB_KEY","value":`, "name: A_KEY value: ", "sig", "db_pass", "x.pwd", "password", "--key", "- secret", "Bearer", "basic", "=", " = ", "=>", "==", ": ", ":", " ", "  ",
 		`"`, `'`, `\"`, `\`, "b'", ",", ";", "&", "?", "(", "-", "***", "abcdefghijkl", "v", "=v", "://", "@", "/", "[1,0]<stdout>:", "[rank2]: ", "[3] ",
 		"hf_" + strings.Repeat("a", 20), "-----BEGIN " + "PRIVATE KEY-----", strings.Repeat("Ab0+", 16), "é", "\n",
 	}

@@ -60,6 +60,10 @@ func HasAgent(js *jobset.JobSet) bool {
 	if rj == nil {
 		return false
 	}
-	container := MainContainer(&rj.Template.Spec.Template.Spec)
+	return RunsAgent(MainContainer(&rj.Template.Spec.Template.Spec))
+}
+
+// RunsAgent reports whether a container, or nil, runs under the agent.
+func RunsAgent(container *corev1.Container) bool {
 	return container != nil && len(container.Command) > 0 && container.Command[0] == mpi.AgentBin
 }

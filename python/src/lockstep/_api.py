@@ -130,11 +130,21 @@ class Api:
         )
 
 
-def lines(stream: urllib3.response.HTTPResponse, *, rest_too: bool = False) -> Iterator[bytes]:
-    """The lines of a stream, as they come. What follows the last newline may have been cut off, and is left out unless it is asked for."""
-    rest = b""
+def lines(stream: urllib3.response.HTTPResponse, *, rest_too: bool = False, longest: int = 1 << 20) -> Iterator[bytes]:
+    """The lines of a stream, as they come. What follows the last newline may have been cut off, and is left out unless it is asked for.
+
+    A line of more bytes than the longest may have goes on as another one: a program that never ends its line takes no memory without end.
+    """
+    rest = bytearray()
     for piece in stream.stream(_PIECE, decode_content=True):
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from whole
+        *ended, begun = piece.split(b"\n")
+        for part, end in [*((p, True) for p in ended), (begun, False)]:
+            rest += part
+            while len(rest) > longest:
+                yield bytes(rest[:longest])
+                del rest[:longest]
+            if end:
+                yield bytes(rest)
+                rest.clear()
     if rest and rest_too:
-        yield rest
+        yield bytes(rest)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
+from itertools import islice
 from typing import NamedTuple
 
 import urllib3
 from kubernetes.client import ApiException
 
 from lockstep._api import Api, Failures, Paths, lines, named
-from lockstep._objects import CONTAINER, Object, status, uid
+from lockstep._objects import CONTAINER, Object, spec, status, uid
+from lockstep._objects import name as name_of
 from lockstep._times import parsed
 from lockstep._watch import Retry, retried
 from lockstep.errors import NotFound, explained
@@ -24,6 +27,10 @@ _DISORDER = timedelta(seconds=1)
 _QUIET = 300.0
 #: How often a kubelet may say that it does not know a pod that has ended, before its log is taken for lost: some ten seconds.
 _UNKNOWN = 6
+#: How long a line may be with its time, in bytes, before it goes on as another one.
+_LONGEST = 1 << 20
+#: The agent, which is named in one of the first lines of a log, and how many those are: stdout and stderr are read side by side.
+_AGENT, _FIRST = "mpi-agent", 64
 #: What launchers put before the lines of a rank: Open MPI with --tag-output or --output tag, horovodrun, PyTorch, Hydra with -l.
 _TAG = re.compile(r"^(?:.{0,40}\[[^\[\]]*?,(\d+)\]<std(?:out|err|diag)>: ?|.{0,40}\[(\d+)\]<std(?:out|err)>: ?|\[rank(\d+)\]: ?|\[(\d+)\] )")
 
@@ -52,20 +59,45 @@ class PodLog:
     def __init__(self, api: Api, paths: Paths, pod: Object) -> None:
         self._api = api
         self._pod_path = named(paths.pods, pod["metadata"]["name"])
-        self._uid = uid(pod)
+        self._pod, self._uid = name_of(pod), uid(pod)
+        self._by_agent = any(
+            c["name"] == CONTAINER and c.get("command", [])[:1] == [f"/opt/lockstep/bin/{_AGENT}"] for c in spec(pod).get("containers") or []
+        )
         # The lines of the last moments, with how often each was given out: where a stream begins again, they come again.
-        self._recent: Counter[bytes] = Counter()
+        self._recent: Counter[tuple[datetime | None, int]] = Counter()
         self._last: datetime | None = None
 
     def read(self, query: dict[str, str]) -> Iterator[Line]:
         """What there is now."""
+        return self._from_whole_line(query, self._read(query))
+
+    def follow(self, query: dict[str, str]) -> Iterator[Line]:
+        """What there is and what comes, until the container has ended or the pod is gone."""
+        return self._from_whole_line(query, self._follow(query))
+
+    def _from_whole_line(self, query: dict[str, str], log: Iterator[Line]) -> Iterator[Line]:
+        """A log from its first whole line on. The agent's own line is the first of a log that kubelet has not cut."""
+        first: list[Line] = []
+        for line in islice(log, _FIRST if self._by_agent and not query else 0):
+            first.append(line)
+            if _AGENT in line.text:
+                break
+        else:
+            if first and first[0].at:  # not a word of kubelet itself
+                logging.getLogger("lockstep").warning(
+                    "the beginning of the output of pod %s is gone: kubelet keeps only the newest part of a long log", self._pod
+                )
+                del first[0]  # it may be the rest of a line
+        yield from first
+        yield from log
+
+    def _read(self, query: dict[str, str]) -> Iterator[Line]:
         try:
             yield from self._stream(query, whole=True)
         except Failures as e:
             raise explained(e) from e
 
-    def follow(self, query: dict[str, str]) -> Iterator[Line]:
-        """What there is and what comes, until the container has ended or the pod is gone."""
+    def _follow(self, query: dict[str, str]) -> Iterator[Line]:
         retry = Retry(away=math.inf)  # the API server answers: a kubelet that does not is waited for while the pod is there
         unknown = 0
         while True:
@@ -108,33 +140,37 @@ class PodLog:
         if self._last:
             since = (self._last - _DISORDER).replace(microsecond=0)
             query["sinceTime"] = since.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        again = self._recent.copy()
+        again, begun = self._recent.copy(), None
         stream = self._api.open(f"{self._pod_path}/log", query, _QUIET)
         try:
-            for line in lines(stream, rest_too=whole):
-                if again[line]:
-                    again[line] -= 1
-                    continue
+            for line in lines(stream, rest_too=whole, longest=_LONGEST):
                 stamp, _, text = line.partition(b" ")
                 at = _moment(stamp)
-                self._note(line, at)
+                if at is None:
+                    at, text = begun, line  # more of the line before, which was too long for one, or a word of kubelet
+                begun = at if len(line) == _LONGEST else None
+                key = (at, hash(line))
+                if again[key]:
+                    again[key] -= 1
+                    continue
+                self._note(key, at)
                 yield Line(at, text.decode(errors="replace").rstrip("\r"))
         finally:
             stream.close()
 
-    def _note(self, line: bytes, at: datetime | None) -> None:
+    def _note(self, key: tuple[datetime | None, int], at: datetime | None) -> None:
         if at is None:
             return
         if self._last is None or at > self._last:
             if self._last and at.replace(microsecond=0) > self._last.replace(microsecond=0):
                 self._forget(at)
             self._last = at
-        self._recent[line] += 1
+        self._recent[key] += 1
 
     def _forget(self, at: datetime) -> None:
         """Keeps what may come again: streams begin again a little before the last line."""
         first = (at - _DISORDER).replace(microsecond=0)
-        self._recent = Counter({k: n for k, n in self._recent.items() if (_moment(k.partition(b" ")[0]) or at) >= first})
+        self._recent = Counter({k: n for k, n in self._recent.items() if (k[0] or at) >= first})
 
 
 def _moment(stamp: bytes) -> datetime | None:

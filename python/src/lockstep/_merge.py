@@ -15,6 +15,8 @@ from lockstep._logs import Line
 
 #: How long a line waits for older ones of other pods, in seconds: connections do not deliver at the same moment.
 _HOLD = 2.0
+#: How many characters wait at most, about: readers wait then, and the oldest line does not.
+_WAITING = 64 << 20
 _FIRST = datetime.min.replace(tzinfo=timezone.utc)
 
 #: Adds a source: its label, and its lines.
@@ -46,6 +48,7 @@ def as_they_come(find: Callable[[Add], None]) -> Iterator[str]:
     """The same of sources that go on. ``find`` runs in a thread and adds them; it ends when there are no more, and each ends by itself."""
     news: queue.Queue[tuple[datetime, str] | _End] = queue.Queue()
     lock, running, left = threading.Lock(), 1, threading.Event()
+    waiting = 0
 
     def start(what: Callable[[], None]) -> None:
         def run() -> None:
@@ -62,9 +65,14 @@ def as_they_come(find: Callable[[Add], None]) -> Iterator[str]:
         nonlocal running
 
         def read() -> None:
+            nonlocal waiting
             for line in _stamped(label, lines):
+                while waiting > _WAITING and not left.wait(0.01):
+                    pass
                 if left.is_set():
                     return  # nobody reads on
+                with lock:
+                    waiting += len(line[1])
                 news.put(line)
 
         with lock:
@@ -86,8 +94,11 @@ def as_they_come(find: Callable[[Add], None]) -> Iterator[str]:
                 else:
                     number += 1
                     heapq.heappush(held, _Waiting(came[0], number, time.monotonic(), came[1]))
-            while held and held[0].arrived + _HOLD <= time.monotonic():
-                yield heapq.heappop(held).text
+            while held and (held[0].arrived + _HOLD <= time.monotonic() or waiting > _WAITING):
+                text = heapq.heappop(held).text
+                with lock:
+                    waiting -= len(text)
+                yield text
         while held:
             yield heapq.heappop(held).text
     finally:

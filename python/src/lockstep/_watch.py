@@ -20,6 +20,8 @@ from lockstep.errors import Forbidden, LockstepError, explained
 
 #: After how many seconds the API server is asked to end a watch, so that a connection that died in silence is noticed.
 _ROUND = 120
+#: The longest event in bytes: more than an API server stores of an object.
+_EVENT = 16 << 20
 #: How long to wait before another try after nobody answered, in seconds; it doubles up to the last.
 _PAUSES = (0.2, 10.0)
 #: For how long a token that has expired is tried again, in seconds: whoever brings a new one needs a moment.
@@ -115,7 +117,7 @@ class Watch:
         try:
             if self._over():
                 return  # it was closed while the connection was made
-            for line in lines(self._stream):
+            for line in lines(self._stream, longest=_EVENT):
                 if self._over():
                     return
                 change = self._change(json.loads(line))

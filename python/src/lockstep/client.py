@@ -583,6 +583,9 @@ class MPIClient(TrainerClient):
     ) -> Iterator[str]:
         """The lines that a job has printed, without their newlines. Launchers of MPI print what all ranks print.
 
+        A line of more than 1 MiB goes on as another one. Of a long log, kubelet keeps only the newest part: a warning of the logger ``lockstep``
+        reports a lost beginning, and the lines start with the first whole one.
+
         Args:
             name: The job.
             rank: Only lines of this rank, without their tags. They are known where the launcher tags them: ``mpirun --tag-output`` (Open MPI 4),

@@ -60,7 +60,7 @@ func statusOf(pod *corev1.Pod) logs.ContainerStatus {
 		Role: pod.Labels[mpi.ReplicatedJobLabel], Index: index, Machine: pod.Spec.NodeName,
 	}}
 	if main := mpijob.MainContainer(&pod.Spec); main != nil {
-		s.Container = main.Name
+		s.Container, s.HasAgent = main.Name, mpijob.RunsAgent(main)
 	}
 	s.Ended = pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	for _, c := range pod.Status.ContainerStatuses {

@@ -15,6 +15,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 const (
@@ -176,6 +177,30 @@ func TestWhoMayNotRead(t *testing.T) {
 	server.forbidden = true
 	if _, err := logs.Run(t.Context(), jobOn(t, server), logs.Options{Follow: true}, nothing); !errors.Is(err, logs.ErrRefused) || !apierrors.IsForbidden(err) {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// A container under the agent whose log lacks the agent's line has lost its beginning; other containers have no such line.
+func TestBeginningIsGone(t *testing.T) {
+	for command, want := range map[string]string{mpi.AgentBin: "line 1", "train": "line 0"} {
+		server := newServer(t)
+		p := server.addPod(0)
+		p.command = command
+		for n := range 3 {
+			p.write(fmt.Sprint("line ", n))
+		}
+		var got, notes []string
+		if _, err := logs.Run(t.Context(), jobOn(t, server), logs.Options{Note: func(text string) { notes = append(notes, text) }}, func(batch []logs.Line) error {
+			for _, line := range batch {
+				got = append(got, line.Text)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got[0] != want || (len(notes) == 1) != (want == "line 1") {
+			t.Errorf("%s: %q, notes %q", command, got, notes)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type fakeServer struct {
 type fakePod struct {
 	server  *fakeServer
 	name    string
+	command string
 	index   int
 	runs    [][]stamped
 	ended   bool
@@ -175,7 +176,7 @@ func (p *fakePod) object() corev1.Pod {
 			Name: p.name, Namespace: "team", UID: types.UID(p.name),
 			Labels: map[string]string{mpi.ReplicatedJobLabel: role, mpi.CompletionIndexLabel: strconv.Itoa(index)},
 		},
-		Spec:   corev1.PodSpec{RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{{Name: mpi.Container}}},
+		Spec:   corev1.PodSpec{RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{{Name: mpi.Container, Command: []string{p.command}}}},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{status}},
 	}
 }

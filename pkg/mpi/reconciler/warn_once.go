@@ -21,6 +21,8 @@ const (
 	snapshotChanged eventReason = "SnapshotChanged"
 	// jobSetSuspended: somebody has suspended the JobSet of a job that runs.
 	jobSetSuspended eventReason = "JobSetSuspended"
+	// recordDropped: the record of a job's conditions could not be written.
+	recordDropped eventReason = "RecordDropped"
 	// policyDeleted: somebody has deleted the network policy of a job that is not over.
 	policyDeleted eventReason = "NetworkPolicyDeleted"
 )

@@ -151,7 +151,7 @@ class _Subject:
 
     def _failed(self) -> Phase:
         """A job that ended before anything was made of it was refused. Kubeflow Trainer makes a JobSet of every job."""
-        made = self.executor != CONTROLLER or self.told.true("Created") or self.o.jobset is not None
+        made = self.executor != CONTROLLER or self.told.true("Created") or self.o.jobset is not None or bool(status(self.trainjob).get("jobsStatus"))
         late = self.told["Failed"].reason in ("DeadlineExceeded", "GangTimeout")
         return Phase.FAILED if made or late else Phase.REFUSED
 

@@ -98,20 +98,40 @@ func (o Observed) BegunAt() time.Time {
 	if c := o.PublishedCondition(job.Restarting); c != nil && c.LastTransitionTime.After(begin) {
 		begin = c.LastTransitionTime.Time
 	}
-	return begin
+	return earlier(begin, o.Now)
 }
 
 // RequestedAt is when the user, or a queue, asked for the job: it was created or resumed. A job that is being resumed in this
-// very pass begins now.
+// very pass begins now, and no job begins later.
 func (o Observed) RequestedAt() time.Time {
 	c := o.PublishedCondition("Suspended")
 	switch {
 	case c == nil:
-		return o.TrainJob.CreationTimestamp.Time
+		return earlier(o.TrainJob.CreationTimestamp.Time, o.Now)
 	case c.Status == metav1.ConditionTrue:
 		return o.Now
 	}
-	return c.LastTransitionTime.Time
+	return earlier(c.LastTransitionTime.Time, o.Now)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// JobSetRequestedAt is when the job was asked for that a JobSet runs: as it was noted there, or, by an older controller, when the
+// JobSet was resumed or made.
+func JobSetRequestedAt(jobSet *jobset.JobSet) time.Time {
+	if at, err := time.Parse(time.RFC3339, jobSet.Annotations[job.RequestedAnnotation]); err == nil {
+		return at
+	}
+	c := apimeta.FindStatusCondition(jobSet.Status.Conditions, string(jobset.JobSetSuspended))
+	if c != nil && c.LastTransitionTime.After(jobSet.CreationTimestamp.Time) {
+		return c.LastTransitionTime.Time
+	}
+	return jobSet.CreationTimestamp.Time
 }
 
 // resumedAt returns when the job was resumed last, or its JobSet, which somebody may have suspended alone; zero for one that was

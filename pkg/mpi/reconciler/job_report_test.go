@@ -1,0 +1,124 @@
+package reconciler
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
+)
+
+// counts are those of child Jobs that JobSet publishes, read by Kueue in the status of the TrainJob.
+func (c *cluster) counts(active int32) {
+	c.t.Helper()
+	var js jobset.JobSet
+	if err := c.Get(c.t.Context(), name, &js); err != nil {
+		c.t.Fatal(err)
+	}
+	js.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: mpi.LauncherJob, Active: active}, {Name: mpi.NodeJob, Active: active}}
+	if err := c.Update(c.t.Context(), &js); err != nil {
+		c.t.Fatal(err)
+	}
+	c.pass()
+}
+
+// refuseAnnotations makes the API server refuse TrainJobs with more annotations than it takes.
+func (c *cluster) refuseAnnotations() {
+	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+		Patch: func(ctx context.Context, next client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			return apierrors.NewInvalid(trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind(), o.GetName(), nil)
+		},
+	})
+}
+
+func activeOf(trainJob *trainer.TrainJob) (total int32) {
+	for _, s := range trainJob.Status.JobsStatus {
+		total += ptr.Deref(s.Active, 0)
+	}
+	return total
+}
+
+// Kueue gives the quota of a preempted job on when its status shows no active pods. What users write into annotations cannot keep it from that.
+func TestTheStatusWaitsForNoRecord(t *testing.T) {
+	full := func(trainJob *trainer.TrainJob) {
+		trainJob.Annotations = map[string]string{"notes": strings.Repeat("x", 256<<10-len("notes"))}
+	}
+	for reason, spoil := range map[string]func(*cluster, *trainer.TrainJob){
+		"annotations are full":                     func(_ *cluster, trainJob *trainer.TrainJob) { full(trainJob) },
+		"annotations were filled a moment ago":     func(c *cluster, _ *trainer.TrainJob) { c.refuseAnnotations() },
+		"annotations are full, and the API server": func(c *cluster, trainJob *trainer.TrainJob) { full(trainJob); c.refuseAnnotations() },
+	} {
+		c := newCluster(t, trainJobOf())
+		c.pass()
+		c.counts(1)
+		c.change(func(trainJob *trainer.TrainJob) { spoil(c, trainJob); suspendIs(true)(trainJob) })
+		c.counts(0)
+		var trainJob trainer.TrainJob
+		if err := c.Get(t.Context(), name, &trainJob); err != nil {
+			t.Fatal(err)
+		}
+		if active := activeOf(&trainJob); active != 0 || trainJob.Status.Conditions[0].Type != trainer.TrainJobSuspended {
+			t.Errorf("%s: %d Jobs are active, conditions %+v", reason, active, trainJob.Status.Conditions)
+		}
+		for range 3 {
+			c.change(func(trainJob *trainer.TrainJob) { suspendIs(!*trainJob.Spec.Suspend)(trainJob) })
+		}
+		if got := strings.Count(strings.Join(c.sent(), "\n"), "RecordDropped"); got != 1 {
+			t.Errorf("%s: %d events tell of it", reason, got)
+		}
+	}
+}
+
+// A controller that became the leader with a cache of a moment ago does not write over an end that its predecessor has published.
+func TestAPublishedEndStays(t *testing.T) {
+	end := metav1.Condition{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "DeadlineExceeded", LastTransitionTime: metav1.Now()}
+	for reason, before := range map[string]trainer.TrainJobStatus{
+		"it ran":                 {JobsStatus: []trainer.JobStatus{{Name: mpi.NodeJob}}},
+		"it had no status":       {},
+		"it waited for pods":     {Conditions: []metav1.Condition{{Type: job.Created, Status: metav1.ConditionTrue, Reason: "JobSetCreated"}}},
+		"it was being restarted": {Conditions: []metav1.Condition{{Type: job.Restarting, Status: metav1.ConditionTrue, Reason: "MachineLost"}}},
+	} {
+		stale := trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Status = before })
+		ended := stale.DeepCopy()
+		ended.Status.Conditions = []metav1.Condition{end}
+		c := newCluster(t, ended)
+		facts := phase.DeriveFacts(observe.Observed{TrainJob: stale, Shown: before.Conditions})
+		gone := trainer.TrainJobStatus{JobsStatus: before.JobsStatus, Conditions: []metav1.Condition{end}}
+		gone.Conditions[0].Reason = "JobSetDeleted"
+		if err := c.controller.patchStatus(t.Context(), facts, statusChanges(before, gone)); err == nil {
+			t.Errorf("%s: nobody looks again", reason)
+		}
+		var got trainer.TrainJob
+		if err := c.Get(t.Context(), name, &got); err != nil || len(got.Status.Conditions) != 1 || got.Status.Conditions[0].Reason != "DeadlineExceeded" {
+			t.Errorf("%s: conditions %+v, %v", reason, got.Status.Conditions, err)
+		}
+	}
+}
+
+// A record that the other annotations leave little room for has shorter messages.
+func TestARecordShrinks(t *testing.T) {
+	long := []metav1.Condition{{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: "Unschedulable", Message: strings.Repeat("0/9 nodes are available ", 4000)}}
+	last := 1 << 20
+	for _, taken := range []int{0, 245 << 10, 255 << 10} {
+		trainJob := trainJobOf(func(trainJob *trainer.TrainJob) {
+			trainJob.UID, trainJob.Annotations = "u", map[string]string{"n": strings.Repeat("x", taken)}
+		})
+		record := status.RecordOf(trainJob, long)
+		if got := len(record); got == 0 || got >= last || taken+got > 256<<10 {
+			t.Errorf("beside %d bytes of others the record has %d, and had %d before", taken, got, last)
+		}
+		last = len(record)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -92,12 +91,6 @@ func TestDeadlineWithoutARecord(t *testing.T) {
 		if left := phase.DeriveFacts(o).UntilDeadline(); left != 9*time.Minute {
 			t.Errorf("%s: %s of its deadline are left, want 9m", name, left)
 		}
-		delete(js.Annotations, job.RequestedAnnotation)
-		js.Status.Conditions = []metav1.Condition{{Type: string(jobset.JobSetSuspended), Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(resumedAt)}}
-		o.TrainJob.Status.Conditions = status.RestoredConditions(&trainer.TrainJob{ObjectMeta: trainJob.ObjectMeta, Status: queued.Status}, js, t0)
-		if left := phase.DeriveFacts(o).UntilDeadline(); left != 9*time.Minute {
-			t.Errorf("%s, made by an older controller: %s of its deadline are left, want 9m", name, left)
-		}
 	}
 }
 
@@ -116,5 +109,24 @@ func TestGangTimeoutUnderAForgedRecord(t *testing.T) {
 		if end := phase.DeriveFacts(o).State().End; end == nil || end.Reason != diagnose.GangTimeout {
 			t.Errorf("%s: the job goes on: %v", name, inShort(o.TrainJob.Status.Conditions))
 		}
+	}
+}
+
+// A user who writes that a companion has made the policies of a job does not keep the companion from making them.
+func TestACompanionBelievesNoRecordOfItsPolicies(t *testing.T) {
+	o := companion(hasCondition(job.PodsReady, metav1.ConditionFalse, t0))
+	o.JobSet, o.Beside = nil, true
+	o.RememberSince(nil)
+	if !phase.DeriveFacts(o).NeedsChildren() {
+		t.Fatal("nobody looks for them")
+	}
+	if got := outlineOf(o, accompanied(o)).Create; len(got) != 1 || got[0] != "NetworkPolicy demo-mpi" {
+		t.Errorf("made: %v", got)
+	}
+	o.Children = []metav1.PartialObjectMetadata{childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("demo", "uid-new"))}
+	o.RememberSince(nil)
+	o.Children = nil
+	if o.RememberSince(o.History); phase.DeriveFacts(o).NeedsChildren() {
+		t.Error("it looks for them again and again")
 	}
 }

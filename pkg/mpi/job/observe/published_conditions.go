@@ -86,6 +86,11 @@ func HavePoliciesBeenMade(conditions []metav1.Condition) bool {
 	return apimeta.FindStatusCondition(conditions, job.PodsReady) != nil
 }
 
+// LacksPolicies reports whether a companion must look for the policies, and make those that are missing.
+func (o Observed) LacksPolicies() bool {
+	return o.PolicyUnseen || !HavePoliciesBeenMade(o.TrainJob.Status.Conditions)
+}
+
 // EndPublished reports whether the end of a job has been told.
 func (o Observed) EndPublished() bool {
 	c := o.PublishedCondition(job.Running)
@@ -119,19 +124,6 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// JobSetRequestedAt is when the job was asked for that a JobSet runs: as it was noted there, or, by an older controller, when the
-// JobSet was resumed or made.
-func JobSetRequestedAt(jobSet *jobset.JobSet) time.Time {
-	if at, err := time.Parse(time.RFC3339, jobSet.Annotations[job.RequestedAnnotation]); err == nil {
-		return at
-	}
-	c := apimeta.FindStatusCondition(jobSet.Status.Conditions, string(jobset.JobSetSuspended))
-	if c != nil && c.LastTransitionTime.After(jobSet.CreationTimestamp.Time) {
-		return c.LastTransitionTime.Time
-	}
-	return jobSet.CreationTimestamp.Time
 }
 
 // resumedAt returns when the job was resumed last, or its JobSet, which somebody may have suspended alone; zero for one that was

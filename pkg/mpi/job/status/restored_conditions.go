@@ -3,13 +3,11 @@ package status
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -42,10 +40,12 @@ func RestoredConditions(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now t
 
 // restoredRequest returns when a job was created or resumed, or a later time if that is lost.
 func restoredRequest(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now time.Time) time.Time {
-	switch shown := trainJob.Status.Conditions; {
-	case jobSet != nil && !job.IsSuspended(jobSet):
-		return observe.JobSetRequestedAt(jobSet)
-	case len(shown) == 1:
+	if jobSet != nil && !job.IsSuspended(jobSet) {
+		if at, err := time.Parse(time.RFC3339, jobSet.Annotations[job.RequestedAnnotation]); err == nil {
+			return at
+		}
+	}
+	if shown := trainJob.Status.Conditions; len(shown) == 1 {
 		return shown[0].LastTransitionTime.Time
 	}
 	return now
@@ -72,20 +72,12 @@ func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, r
 	switch {
 	case shown.Type == job.Restarting && shown.Status == metav1.ConditionTrue:
 		return append(waitingConditions(shown, job.ReasonRestarting, job.ReasonRestarting), shown)
-	case shown.Type == job.Created && made && isHeld(trainJob, jobSet):
+	case shown.Type == job.Created && jobSet != nil && job.IsSuspended(jobSet):
 		return waitingConditions(shown, mpi.Reason(shown.Reason), job.ReasonSuspended)
 	case shown.Type == job.Created && made && mpi.Reason(shown.Reason) != job.ReasonJobSetCreated:
 		return waitingConditions(shown, mpi.Reason(shown.Reason), job.ReasonWaitingForPods)
 	}
 	return impliedConditions(trainJob.Status.Conditions)
-}
-
-// isHeld reports whether the JobSet of a job is suspended, or was when its counts were published.
-func isHeld(trainJob *trainer.TrainJob, jobSet *jobset.JobSet) bool {
-	if jobSet != nil {
-		return job.IsSuspended(jobSet)
-	}
-	return slices.ContainsFunc(trainJob.Status.JobsStatus, func(s trainer.JobStatus) bool { return ptr.Deref(s.Suspended, 0) > 0 })
 }
 
 // pastSuspension returns the condition of a job that was resumed, if it was: its record shows that, or that it was requested long after

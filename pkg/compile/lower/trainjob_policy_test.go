@@ -134,6 +134,12 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 		"QueueRemoved":      {"ada", wide + "}", "metadata: {name: demo}\n" + wide + "}", "the label kueue.x-k8s.io/queue-name is missing; jobs of tenant `vision` wait in queue `lockstep`: set the label to `lockstep`"},
 		"TracedBefore":      {"ada", "metadata: {name: x, annotations: {lockstep.dev/trace: x}}\n" + wide + "}", "metadata: {name: x, annotations: {lockstep.dev/trace: x}}\n" + wide + ", suspend: true}", ""},
 		"TracedLater":       {"ada", wide + "}", "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: everything}}\n" + wide + "}", "the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"},
+		"NotesGrow":         {"ada", wide + "}", notes(wide, "a", 130<<10), "the annotations of the TrainJob have 133121 bytes; at most 131072 are allowed, because the platform records there how far the job has come: remove large ones; `kubectl apply --server-side` leaves out the copy of the manifest, and files belong into a volume or the image"},
+		"WideNotes":         {"ada", wide + "}", strings.Replace(notes(wide, "a", 1), "x}", strings.Repeat("ü", 70<<10)+"}", 1), "the annotations of the TrainJob have 143361 bytes; at most 131072 are allowed, because the platform records there how far the job has come: remove large ones; `kubectl apply --server-side` leaves out the copy of the manifest, and files belong into a volume or the image"},
+		"NotesStay":         {"system:serviceaccount:lockstep-system:mpi-controller", notes(wide, "a", 250<<10), notes(wide, "a", 250<<10) + "\n# as the status changes", ""},
+		"NotesShrink":       {"ada", notes(wide, "a", 250<<10), notes(wide, "a", 240<<10), ""},
+		"Record":            {"system:serviceaccount:lockstep-system:mpi-controller", wide + "}", notes(wide, "lockstep.dev/conditions", 200<<10), ""},
+		"ManyNotes":         {"ada", wide + "}", manyNotes(wide, 20_000), ""},
 		"NeverHadQueue":     {"ada", "metadata: {name: demo}\n" + wide + "}", "metadata: {name: demo, labels: {a: b}}\n" + wide + "}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,6 +150,20 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 			}
 		})
 	}
+}
+
+// notes are a TrainJob with an annotation.
+func notes(spec, key string, bytes int) string {
+	return "metadata: {name: demo, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {" + key + ": " + strings.Repeat("x", bytes) + "}}\n" + spec + "}"
+}
+
+// manyNotes are a TrainJob with as many annotations as fit, each as short as can be.
+func manyNotes(spec string, count int) string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf("a%d: ''", i)
+	}
+	return "metadata: {name: demo, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {" + strings.Join(all, ", ") + "}}\n" + spec + "}"
 }
 
 // manyRuntimes are specs with a number of runtimes.

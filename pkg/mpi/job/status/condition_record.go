@@ -19,7 +19,7 @@ import (
 // RecordAnnotation of a TrainJob shows its conditions, if its status shows fewer (PublishedConditions). Once the job is over
 // it shows the time before. Its value is a JSON object of `uid`, the UID of the TrainJob, and `conditions`, a list of
 // metav1.Condition. Users may write it, so it informs and decides nothing (RestoredConditions).
-const RecordAnnotation = "lockstep.dev/conditions"
+const RecordAnnotation = mpi.RecordAnnotation
 
 // record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
 type record struct {

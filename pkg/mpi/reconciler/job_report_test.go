@@ -2,19 +2,25 @@ package reconciler
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
@@ -120,5 +126,60 @@ func TestARecordShrinks(t *testing.T) {
 			t.Errorf("beside %d bytes of others the record has %d, and had %d before", taken, got, last)
 		}
 		last = len(record)
+	}
+}
+
+// A user who gives a suspended job another number of nodes learns that it keeps those that it has, and how to make a job with others.
+func TestAPausedJobKeepsItsNodes(t *testing.T) {
+	c := newCluster(t, trainJobOf(suspendIs(true)))
+	c.pass()
+	c.change(func(trainJob *trainer.TrainJob) { trainJob.Generation++ })
+	if sent := strings.Join(c.sent(), "\n"); strings.Contains(sent, "NodesUnchanged") {
+		t.Fatalf("nobody asked for other nodes: %s", sent)
+	}
+	for range 2 {
+		c.change(func(trainJob *trainer.TrainJob) { trainJob.Spec.Trainer = &trainer.Trainer{NumNodes: ptr.To[int32](4)} })
+	}
+	const want = "Warning NodesUnchanged the TrainJob asks for 4 nodes, and a job keeps the nodes that it was made with: `kubectl mpi clone demo --set nodes=4` makes a job like it with 4"
+	if sent := c.sent(); strings.Count(strings.Join(sent, "\n"), want) != 1 {
+		t.Errorf("got %q", sent)
+	}
+}
+
+// An eviction is one event: of the end or of the restart that follows, and not of the pod before it, too.
+func TestALostPodIsOneEvent(t *testing.T) {
+	for _, reason := range []mpi.Reason{diagnose.Evicted, diagnose.Preempted, diagnose.MachineLost, diagnose.PodDeleted, diagnose.OOMKilled} {
+		recorder := events.NewFakeRecorder(10)
+		r := &Reconciler{recorder: recorder}
+		lost := metav1.Condition{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(reason), Message: "Worker 0 was lost"}
+		r.sendEvents(&trainer.TrainJob{}, []metav1.Condition{lost})
+		r.sendEvents(&trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{lost}}},
+			[]metav1.Condition{{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: string(reason), Message: "Worker 0 was lost (restarts: 1)"}})
+		if got := len(recorder.Events); got != 1 {
+			t.Errorf("%s: %d events", reason, got)
+		}
+	}
+}
+
+// A job whose policy was deleted and may not be made again is suspended all the same: another job waits for its machines.
+func TestASuspensionWaitsForNoPolicy(t *testing.T) {
+	c := newCluster(t, trainJobOf())
+	c.pass()
+	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "networkpolicies"}, o.GetName(), errors.New("exceeded quota"))
+		},
+	})
+	js := &jobset.JobSet{}
+	if err := c.Get(t.Context(), name, js); err != nil {
+		t.Fatal(err)
+	}
+	js.Spec.Suspend = ptr.To(true)
+	policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: mpi.NetworkPolicyName(name.Name)}}
+	if err := c.controller.applyChanges(t.Context(), name.Namespace, decide.Decision{Create: []job.Object{policy}, Update: js}); !apierrors.IsForbidden(err) {
+		t.Errorf("nobody looks again: %v", err)
+	}
+	if err := c.Get(t.Context(), name, js); err != nil || !job.IsSuspended(js) {
+		t.Errorf("the JobSet runs on: %v", err)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// A manifest that is printed can be applied: the copy that `kubectl apply` keeps of it fits beside other annotations, and leaves room for the record.
+// A manifest that is printed can be applied: the copy that `kubectl apply` keeps of it fits beside other annotations,
+// and leaves room for the record.
 func TestAManifestForKubectlApplyFitsAnAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string

@@ -35,8 +35,8 @@ const (
 	filesVolume = "files"
 )
 
-// MaxAppliedBytes is how much the JSON of a TrainJob may have that is written to a file. `kubectl apply` keeps a copy of it in an annotation,
-// and the annotations of a TrainJob may have 128 KiB together (docs/admission.md).
+// MaxAppliedBytes is how much the JSON of a TrainJob may have that is written to a file. `kubectl apply` keeps a copy
+// of it in an annotation, and the annotations of a TrainJob may have 128 KiB together (docs/admission.md).
 const MaxAppliedBytes = 96 << 10
 
 // CheckApplied returns an error for a manifest that `kubectl apply` could not apply.
@@ -46,8 +46,9 @@ func CheckApplied(manifest any) error {
 		return fmt.Errorf("encode TrainJob: %w", err)
 	}
 	if len(text) > MaxAppliedBytes {
-		return fmt.Errorf("the manifest has %d KiB, and `kubectl apply`, which keeps a copy in an annotation, has room for %d KiB; the files of a folder are in it twice: "+
-			"submit the job without --dry-run=client, take a smaller folder along, or put the files into a volume (--pvc) or the image", len(text)>>10, MaxAppliedBytes>>10)
+		return fmt.Errorf("the manifest has %d KiB, and `kubectl apply`, which keeps a copy in an annotation, has room for "+
+			"%d KiB; the files of a folder are in it twice: submit the job without --dry-run=client, take a smaller folder "+
+			"along, or put the files into a volume (--pvc) or the image", len(text)>>10, MaxAppliedBytes>>10)
 	}
 	return nil
 }

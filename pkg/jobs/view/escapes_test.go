@@ -9,7 +9,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 )
 
-// What users write into the record of a job neither moves the cursor of a terminal nor replaces the cause of an executor.
+// What users write into the record of a job neither moves the cursor of a terminal nor replaces the cause of an
+// executor.
 func TestForgedConditions(t *testing.T) {
 	text, err := os.ReadFile("../../../test/vectors/escapes.json")
 	if err != nil {

@@ -117,7 +117,8 @@ type Progress struct {
 func JobOf(o JobObjects) Job {
 	s := newJobView(o)
 	j := Job{
-		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID, User: diagnose.StripEscapes(o.TrainJob.Annotations[UserAnnotation]),
+		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID,
+		User:    diagnose.StripEscapes(o.TrainJob.Annotations[UserAnnotation]),
 		Runtime: runtimeOf(o.TrainJob, o.Runtime), Executor: s.executor,
 		Conditions: inLifeOrder(s.conditions), Restarts: s.restartCount(), Progress: progressOf(o.TrainJob),
 		World: s.world, Queue: queueOf(o),
@@ -224,7 +225,8 @@ func newJobView(o JobObjects) *jobView {
 	return s
 }
 
-// isOfCompanion reports whether a condition is one that only a companion records. An executor publishes its cause in the status.
+// isOfCompanion reports whether a condition is one that only a companion records. An executor publishes its cause in
+// the status.
 func isOfCompanion(c metav1.Condition) bool { return c.Type == job.Diagnosed || c.Type == job.Guarded }
 
 // ConditionsOf returns all conditions of a TrainJob that are known, for people.
@@ -237,7 +239,8 @@ func printable(conditions []metav1.Condition) []metav1.Condition {
 	conditions = slices.Clone(conditions)
 	for i := range conditions {
 		c := &conditions[i]
-		c.Type, c.Reason, c.Message = diagnose.StripEscapes(c.Type), diagnose.StripEscapes(c.Reason), printableText(c.Message)
+		c.Type, c.Reason = diagnose.StripEscapes(c.Type), diagnose.StripEscapes(c.Reason)
+		c.Message = printableText(c.Message)
 	}
 	return conditions
 }

@@ -18,7 +18,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
-// records are what users may have made of the record of a job: kept it, lost it with `kubectl replace`, or written their own.
+// records are what users may have made of the record of a job: kept it, lost it with `kubectl replace`, or written
+// their own.
 var records = map[string]func(*trainer.TrainJob){
 	"Kept": func(*trainer.TrainJob) {},
 	"Lost": func(trainJob *trainer.TrainJob) { trainJob.Annotations = nil },
@@ -46,7 +47,8 @@ func forgedRecord(at time.Time) string {
 }
 
 func forged(kind string, is metav1.ConditionStatus, reason mpi.Reason, message string, at time.Time) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: is, Reason: string(reason), Message: message, LastTransitionTime: metav1.NewTime(at)}
+	since := metav1.NewTime(at)
+	return metav1.Condition{Type: kind, Status: is, Reason: string(reason), Message: message, LastTransitionTime: since}
 }
 
 // forgetful makes the controller of a world start anew before each look, after this has been done to the record.
@@ -61,7 +63,8 @@ func (w *world) remembered(trainJob *trainer.TrainJob) []metav1.Condition {
 	return status.RestoredConditions(trainJob, w.JobSet, w.Now)
 }
 
-// A controller that starts anew before each of its passes leads every job to the same end, whatever became of the record.
+// A controller that starts anew before each of its passes leads every job to the same end, whatever became of the
+// record.
 func TestLivesUnderControllersThatForget(t *testing.T) {
 	t.Cleanup(func() { forgetful = nil })
 	for name, edit := range records {
@@ -72,7 +75,8 @@ func TestLivesUnderControllersThatForget(t *testing.T) {
 	}
 }
 
-// A job that waited for days in its queue has its whole deadline after it was resumed; one that runs too long is ended all the same.
+// A job that waited for days in its queue has its whole deadline after it was resumed; one that runs too long is
+// ended all the same.
 func TestDeadlineWithoutARecord(t *testing.T) {
 	resumedAt := t0.Add(-time.Minute)
 	queued := trainJobOf(deadline(600), func(trainJob *trainer.TrainJob) {
@@ -99,7 +103,8 @@ func TestGangTimeoutUnderAForgedRecord(t *testing.T) {
 	for name, edit := range records {
 		trainJob := trainJobOf(func(trainJob *trainer.TrainJob) {
 			trainJob.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
-			trainJob.Status.Conditions = []metav1.Condition{forged(job.Created, metav1.ConditionTrue, job.ReasonJobSetCreated, "", t0.Add(-time.Hour))}
+			made := forged(job.Created, metav1.ConditionTrue, job.ReasonJobSetCreated, "", t0.Add(-time.Hour))
+			trainJob.Status.Conditions = []metav1.Condition{made}
 		})
 		edit(trainJob)
 		o := withPods(started(trainJob), podOf(mpi.LauncherJob, 0, pendingPod))
@@ -123,7 +128,8 @@ func TestACompanionBelievesNoRecordOfItsPolicies(t *testing.T) {
 	if got := outlineOf(o, accompanied(o)).Create; len(got) != 1 || got[0] != "NetworkPolicy demo-mpi" {
 		t.Errorf("made: %v", got)
 	}
-	o.Children = []metav1.PartialObjectMetadata{childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("demo", "uid-new"))}
+	policy := childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("demo", "uid-new"))
+	o.Children = []metav1.PartialObjectMetadata{policy}
 	o.RememberSince(nil)
 	o.Children = nil
 	if o.RememberSince(o.History); phase.DeriveFacts(o).NeedsChildren() {

@@ -78,7 +78,8 @@ const (
 	// AttemptAnnotation on a JobSet says after how many restarts it was made. A JobSet of fewer restarts than the status
 	// tells of is what the restart is about: it goes.
 	AttemptAnnotation = "lockstep.dev/attempt"
-	// RequestedAnnotation on a JobSet is when its job was created or resumed (RFC 3339), where activeDeadlineSeconds begins.
+	// RequestedAnnotation on a JobSet is when its job was created or resumed (RFC 3339), where activeDeadlineSeconds
+	// begins.
 	RequestedAnnotation = "lockstep.dev/requested-at"
 )
 

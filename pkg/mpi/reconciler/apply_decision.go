@@ -26,7 +26,8 @@ func (r *Reconciler) applyChanges(ctx context.Context, namespace string, decisio
 	if decision.Update == nil || created != nil && !job.IsSuspended(decision.Update) {
 		return created
 	}
-	// A suspension does not wait for a policy that the namespace has no room for: Kueue gives the machines to another job.
+	// A suspension does not wait for a policy that the namespace has no room for: Kueue gives the machines to another
+	// job.
 	if err := r.client.Update(ctx, decision.Update, client.FieldOwner(FieldOwner)); err != nil {
 		return errors.Join(created, fmt.Errorf("update JobSet %s: %w", decision.Update.Name, err))
 	}

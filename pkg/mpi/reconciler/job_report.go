@@ -122,7 +122,8 @@ func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobRe
 	return r.writeRecord(ctx, f, said)
 }
 
-// writeRecord writes the record and the label. A record that does not fit, or that the API server refuses, is dropped with an event.
+// writeRecord writes the record and the label. A record that does not fit, or that the API server refuses, is dropped
+// with an event.
 func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobReport) error {
 	isNew := said.record != f.TrainJob.Annotations[status.RecordAnnotation]
 	var err error
@@ -130,22 +131,26 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobRe
 		err = r.patchRecord(ctx, f.TrainJob, said.record)
 	}
 	switch {
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
+		apierrors.IsRequestEntityTooLargeError(err):
 		r.warnOfDroppedRecord(ctx, f.TrainJob, "the API server refuses it: "+err.Error())
 		return nil
 	case err != nil:
 		return err
 	case !status.RecordFits(f.TrainJob, said.conditions):
-		r.warnOfDroppedRecord(ctx, f.TrainJob, fmt.Sprintf("the other annotations leave no room for it in the %d KiB that an object may have", validation.TotalAnnotationSizeLimitB>>10))
+		r.warnOfDroppedRecord(ctx, f.TrainJob, fmt.Sprintf(
+			"the other annotations leave no room for it in the %d KiB of an object", validation.TotalAnnotationSizeLimitB>>10))
 	case isNew:
-		r.cache.isNew(client.ObjectKeyFromObject(f.TrainJob), string(recordDropped), "") // the next one that is dropped is news
+		// The next record that is dropped is news.
+		r.cache.isNew(client.ObjectKeyFromObject(f.TrainJob), string(recordDropped), "")
 	}
 	return nil
 }
 
 func (r *Reconciler) warnOfDroppedRecord(ctx context.Context, trainJob *trainer.TrainJob, why string) {
-	r.warnOnce(ctx, trainJob, recordDropped, "dropped", "annotation "+status.RecordAnnotation+", which shows how far the job has come, was not written: "+why+
-		". The job runs as it would with it. Remove large annotations; `kubectl apply --server-side` leaves out the one that holds the whole manifest")
+	r.warnOnce(ctx, trainJob, recordDropped, "dropped", "annotation "+status.RecordAnnotation+
+		", which shows how far the job has come, was not written: "+why+". The job runs as it would with it. Remove large annotations; "+
+		"`kubectl apply --server-side` leaves out the one that holds the whole manifest")
 }
 
 // publishChanges passes on what is new.

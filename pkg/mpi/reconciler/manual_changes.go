@@ -74,8 +74,8 @@ func deniedRight(err error) string {
 	return "run jobs"
 }
 
-// ignoredNodes returns how many nodes the TrainJob of a suspended JobSet asks for, 0 if the JobSet was made with as many. The API server
-// lets a TrainJob get a trainer that had none, and Jobs keep their number of pods.
+// ignoredNodes returns how many nodes the TrainJob of a suspended JobSet asks for, 0 if the JobSet was made with as
+// many. The API server lets a TrainJob get a trainer that had none, and Jobs keep their number of pods.
 func ignoredNodes(f *phase.Facts) int32 {
 	if !f.OwnsJobSet() || !job.IsSuspended(f.JobSet) || f.Runtime == nil {
 		return 0
@@ -96,8 +96,8 @@ func (r *Reconciler) warnOfManualChanges(ctx context.Context, f *phase.Facts, cr
 		r.warnOnce(ctx, f.TrainJob, policyDeleted, string(created[0].GetUID()), note)
 	}
 	if asked := ignoredNodes(f); r.mode == Executor && asked > 0 {
-		note := fmt.Sprintf("the TrainJob asks for %d nodes, and a job keeps the nodes that it was made with: `kubectl mpi clone %s --set nodes=%d` makes a job like it with %d",
-			asked, f.TrainJob.Name, asked, asked)
+		note := fmt.Sprintf("the TrainJob asks for %d nodes, and a job keeps the nodes that it was made with: "+
+			"`kubectl mpi clone %s --set nodes=%d` makes a job like it with %d", asked, f.TrainJob.Name, asked, asked)
 		r.warnOnce(ctx, f.TrainJob, nodesChanged, strconv.FormatInt(f.TrainJob.Generation, 10), note)
 	}
 	if f.SuspendedByHand() {

@@ -80,8 +80,8 @@ func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (obs
 	return o, nil
 }
 
-// conditionsOf returns all conditions of a TrainJob. An executor decides by them, so they come from what it published itself or from what
-// users cannot write. A companion only informs.
+// conditionsOf returns all conditions of a TrainJob. An executor decides by them, so they come from what it published
+// itself or from what users cannot write. A companion only informs.
 func (r *Reconciler) conditionsOf(o observe.Observed) []metav1.Condition {
 	if r.mode == Companion {
 		return status.AllConditions(o.TrainJob)

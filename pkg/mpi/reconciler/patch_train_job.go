@@ -32,8 +32,9 @@ const (
 	jobsPath       = "/status/jobsStatus"
 )
 
-// unchangedTests binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it shows. It does not
-// bind it to the version: annotations and labels decide nothing, and a user who writes them all the time must not keep a job from its end.
+// unchangedTests binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it
+// shows. It does not bind it to the version: annotations and labels decide nothing, and a user who writes them all
+// the time must not keep a job from its end.
 func unchangedTests(trainJob *trainer.TrainJob, conditions []metav1.Condition) []patchOperation {
 	tests := []patchOperation{
 		{"test", "/metadata/uid", trainJob.UID},
@@ -45,7 +46,8 @@ func unchangedTests(trainJob *trainer.TrainJob, conditions []metav1.Condition) [
 	return tests
 }
 
-// stillNoConditions binds a patch of the status to there being no conditions, if the status showed none: by now it may show an end.
+// stillNoConditions binds a patch of the status to there being no conditions, if the status showed none: by now it
+// may show an end.
 func stillNoConditions(shown trainer.TrainJobStatus) []patchOperation {
 	switch {
 	case isEmptyStatus(shown):

@@ -16,9 +16,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// RecordAnnotation of a TrainJob shows its conditions, if its status shows fewer (PublishedConditions). Once the job is over
-// it shows the time before. Its value is a JSON object of `uid`, the UID of the TrainJob, and `conditions`, a list of
-// metav1.Condition. Users may write it, so it informs and decides nothing (RestoredConditions).
+// RecordAnnotation of a TrainJob shows its conditions, if its status shows fewer (PublishedConditions). Once the job
+// is over it shows the time before. Its value is a JSON object of `uid`, the UID of the TrainJob, and `conditions`, a
+// list of metav1.Condition. Users may write it, so it informs and decides nothing (RestoredConditions).
 const RecordAnnotation = mpi.RecordAnnotation
 
 // record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
@@ -51,8 +51,9 @@ func PublishedConditions(all []metav1.Condition) []metav1.Condition {
 	}
 	shown := *created
 	shown.Status = metav1.ConditionTrue // or the dashboard knows no state
-	if c := apimeta.FindStatusCondition(all, trainer.TrainJobSuspended); c != nil && c.LastTransitionTime.After(shown.LastTransitionTime.Time) {
-		shown.LastTransitionTime = c.LastTransitionTime // from which a controller that has just started counts deadlines
+	c := apimeta.FindStatusCondition(all, trainer.TrainJobSuspended)
+	if c != nil && c.LastTransitionTime.After(shown.LastTransitionTime.Time) {
+		shown.LastTransitionTime = c.LastTransitionTime // RestoredConditions counts deadlines from it
 	}
 	if why := ObstacleCondition(all); created.Status == metav1.ConditionTrue && why != nil {
 		shown.Reason, shown.Message = why.Reason, why.Message
@@ -136,10 +137,12 @@ func impliedConditions(status []metav1.Condition) []metav1.Condition {
 	return status
 }
 
-// waitingConditions returns the conditions of a job whose objects exist and whose pods do not run, for these reasons. A reason
-// without a fixed message gets the message that the status shows.
+// waitingConditions returns the conditions of a job whose objects exist and whose pods do not run, for these reasons.
+// A reason without a fixed message gets the message that the status shows.
 func waitingConditions(shown metav1.Condition, pods, running mpi.Reason) []metav1.Condition {
-	messages := map[mpi.Reason]string{job.ReasonPodsPending: podsPending, job.ReasonWaitingForPods: waitingForPods, job.ReasonSuspended: isSuspended}
+	messages := map[mpi.Reason]string{
+		job.ReasonPodsPending: podsPending, job.ReasonWaitingForPods: waitingForPods, job.ReasonSuspended: isSuspended,
+	}
 	return []metav1.Condition{
 		conditionLike(shown, job.PodsReady, false, pods, cmp.Or(messages[pods], shown.Message)),
 		conditionLike(shown, job.Running, false, running, cmp.Or(messages[running], shown.Message)),
@@ -194,7 +197,8 @@ func recordRoom(trainJob *trainer.TrainJob) int {
 	return room
 }
 
-// encodeRecord writes conditions in the order of a job's life. It returns the empty string if there is no room for them.
+// encodeRecord writes conditions in the order of a job's life. It returns the empty string if there is no room for
+// them.
 func encodeRecord(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	all = RecordedConditions(all)
 	slices.SortStableFunc(all, func(a, b metav1.Condition) int {

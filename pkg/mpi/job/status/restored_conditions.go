@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -15,9 +14,10 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
-// RestoredConditions returns the conditions of a TrainJob for an executor that has just started and remembers nothing. They follow
-// from what users cannot write: the status, and the JobSet of the job, nil without one. The record adds only what decides nothing:
-// since when the command runs, that the job was resumed, and why it was restarted.
+// RestoredConditions returns the conditions of a TrainJob for an executor that has just started and remembers
+// nothing. They follow from what users cannot write: the status, and the JobSet of the job, nil without one. The
+// record adds only what decides nothing: since when the command runs, that the job was resumed, and why it was
+// restarted.
 func RestoredConditions(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now time.Time) []metav1.Condition {
 	if jobSet != nil && job.ClaimOf(trainJob, jobSet) != job.Own {
 		jobSet = nil
@@ -60,12 +60,16 @@ func runningSince(recorded []metav1.Condition, requested, now time.Time) time.Ti
 	return c.LastTransitionTime.Time
 }
 
-// conditionsBehindStatus returns the conditions of a job whose status shows one of them, or none because the command runs.
+// conditionsBehindStatus returns the conditions of a job whose status shows one of them, or none because the command
+// runs.
 func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, running time.Time) []metav1.Condition {
 	if len(trainJob.Status.Conditions) == 0 {
 		since := metav1.Condition{ObservedGeneration: trainJob.Generation, LastTransitionTime: metav1.NewTime(running)}
-		return []metav1.Condition{conditionLike(since, job.Created, true, job.ReasonJobSetCreated, allExist),
-			conditionLike(since, job.PodsReady, true, job.ReasonPodsReady, ""), conditionLike(since, job.Running, true, job.ReasonGatePassed, commandRuns)}
+		return []metav1.Condition{
+			conditionLike(since, job.Created, true, job.ReasonJobSetCreated, allExist),
+			conditionLike(since, job.PodsReady, true, job.ReasonPodsReady, ""),
+			conditionLike(since, job.Running, true, job.ReasonGatePassed, commandRuns),
+		}
 	}
 	shown := trainJob.Status.Conditions[0]
 	made := jobSet != nil || len(trainJob.Status.JobsStatus) > 0
@@ -80,10 +84,11 @@ func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, r
 	return impliedConditions(trainJob.Status.Conditions)
 }
 
-// pastSuspension returns the condition of a job that was resumed, if it was: its record shows that, or that it was requested long after
-// it was created.
+// pastSuspension returns the condition of a job that was resumed, if it was: its record shows that, or that it was
+// requested long after it was created.
 func pastSuspension(trainJob *trainer.TrainJob, requested time.Time, recorded []metav1.Condition) []metav1.Condition {
-	if apimeta.FindStatusCondition(recorded, trainer.TrainJobSuspended) == nil && requested.Sub(trainJob.CreationTimestamp.Time) < observe.ClocksApart {
+	isRecorded := apimeta.FindStatusCondition(recorded, trainer.TrainJobSuspended) != nil
+	if !isRecorded && requested.Sub(trainJob.CreationTimestamp.Time) < observe.ClocksApart {
 		return nil
 	}
 	since := metav1.Condition{ObservedGeneration: trainJob.Generation, LastTransitionTime: metav1.NewTime(requested)}
@@ -92,10 +97,11 @@ func pastSuspension(trainJob *trainer.TrainJob, requested time.Time, recorded []
 
 // pastRestart returns the condition of the restart after which a JobSet was made, with its recorded cause.
 func pastRestart(jobSet *jobset.JobSet, recorded []metav1.Condition) metav1.Condition {
-	number, cause := job.AttemptOf(jobSet), ""
+	number := job.AttemptOf(jobSet)
+	message := fmt.Sprintf(observe.RestartFormat, number, number)
 	if known, _ := observe.ParsePublishedRestarts(recorded); known == number {
-		cause = job.MessageOf(recorded, job.Restarting)
+		message = job.MessageOf(recorded, job.Restarting)
 	}
 	since := metav1.Condition{LastTransitionTime: jobSet.CreationTimestamp}
-	return conditionLike(since, job.Restarting, false, job.ReasonRestarted, cmp.Or(cause, fmt.Sprintf(observe.RestartFormat, number, number)))
+	return conditionLike(since, job.Restarting, false, job.ReasonRestarted, message)
 }

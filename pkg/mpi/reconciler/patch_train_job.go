@@ -71,6 +71,8 @@ func statusChanges(before, after trainer.TrainJobStatus) []patchOperation {
 		return nil
 	case isEmptyStatus(before):
 		return []patchOperation{{"add", "/status", after}}
+	case isEmptyStatus(after): // the API server takes no status without properties
+		return []patchOperation{{Op: "remove", Path: "/status"}}
 	}
 	var changes []patchOperation
 	switch {

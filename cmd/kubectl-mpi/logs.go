@@ -21,10 +21,10 @@ import (
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
+	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // roleAll is the value of --role for launcher and nodes.
@@ -261,7 +261,7 @@ func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlag
 		return err
 	}
 	for _, kind := range []string{trainer.TrainJobFailed, mpijob.Diagnosed} {
-		c := apimeta.FindStatusCondition(status.AllConditions(job), kind)
+		c := apimeta.FindStatusCondition(view.ConditionsOf(job), kind)
 		if c == nil {
 			continue
 		}

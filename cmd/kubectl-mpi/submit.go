@@ -345,6 +345,9 @@ func (k *kube) refuseIfNeverRuns(ctx context.Context, job *trainer.TrainJob, f l
 
 func (k *kube) printJobs(jobs []*trainer.TrainJob, f launchFlags) error {
 	for i, job := range jobs {
+		if err := submit.CheckApplied(withoutStatus(job)); err != nil {
+			return usageErrorf("%w", err)
+		}
 		if i > 0 {
 			fmt.Fprintln(k.streams.Out, "---")
 		}

@@ -129,6 +129,7 @@ func TestSuspendAndDelete(t *testing.T) {
 		{[]string{"suspend", "a"}, 0, "is suspended already"},
 		{[]string{"get", "a", "-o", "jsonpath={.phase}"}, 0, "Suspended"},
 		{[]string{"why", "a"}, 0, "`kubectl mpi resume a --namespace team` starts it."},
+		{[]string{"why", "a"}, 0, "a job like it with N nodes: `kubectl mpi clone a --set nodes=N --namespace team`"},
 		{[]string{"resume", "trainjob/a"}, 0, "trainjob/a resumed"},
 		{[]string{"suspend", "q"}, 1, "Kueue decides"},
 		{[]string{"suspend", "z"}, 1, "is over"},

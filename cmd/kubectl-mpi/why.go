@@ -112,6 +112,8 @@ func (k *kube) writeWhy(w io.Writer, j view.Job, answer whyAnswer, colours diag.
 	switch {
 	case j.Phase == phase.Suspended && j.Queue == nil:
 		fmt.Fprintf(w, "%s starts it.\n", k.commandHint(j.Namespace, "resume %s", j.Name))
+		fmt.Fprintf(w, "Its numNodes cannot change; a job like it with N nodes: %s\n",
+			k.commandHint(j.Namespace, "clone %s --set nodes=N", j.Name))
 	case j.Phase == phase.Failed && j.Cause != nil && j.Cause.Class == diagnose.ByApplication:
 		fmt.Fprintf(w, "Its log: %s\n", k.commandHint(j.Namespace, "logs %s", j.Name))
 	}

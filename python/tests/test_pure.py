@@ -379,3 +379,15 @@ def test_the_twins_await_the_same() -> None:
 def test_restarts_are_counted() -> None:
     said = {"type": "Restarting", "status": "True", "reason": "Preempted", "message": "restart 2 of 3: x", "lastTransitionTime": None}
     assert stock(conditions=(said,)).restarts == 2
+
+
+def test_a_manifest_is_applied_or_refused_with_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`kubectl apply` keeps a copy of the manifest in an annotation, and the API server refuses annotations of more than 256 KiB."""
+    monkeypatch.setattr(lockstep.MPIClient, "__init__", lambda self: None)
+    monkeypatch.setattr(lockstep.MPIClient, "_reference", lambda self, runtime: {"name": runtime})
+    client = lockstep.MPIClient()
+    client.backend = None  # type: ignore[assignment]
+    assert len(client.to_yaml("mpi", MPITrainer(env={"TABLE": "1" * (90 << 10)}), name="demo")) < 100 << 10
+    for large in ("1" * (97 << 10), "<" * (20 << 10), "\n" * (50 << 10)):
+        with pytest.raises(ValueError, match=r"the manifest has \d+ KiB, .* has room for 96 KiB"):
+            client.to_yaml("mpi", MPITrainer(env={"TABLE": large}), name="demo")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lockstep import _view
+from lockstep._conditions import conditions
 from lockstep._objects import Objects
 from lockstep._quantity import Quantity
 from lockstep._reasons import CLASSES
@@ -96,6 +97,17 @@ def test_quotas_are_judged_as_everywhere(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("vector", vectors("quantities.json"), ids=lambda v: v["in"])
 def test_amounts_are_those_of_kubernetes(vector: dict[str, Any]) -> None:
     assert str(Quantity.of(vector["in"])) == vector["want"]
+
+
+@pytest.mark.parametrize("vector", vectors("escapes.json"), ids=lambda v: v["name"])
+def test_forged_conditions(vector: dict[str, Any]) -> None:
+    """What users write neither moves the cursor of a terminal nor replaces the cause of an executor."""
+    trainjob = vector["in"]["trainJob"]
+    made = _view.job(Objects(now(), trainjob))
+    known = conditions(trainjob, ours=made.executor == _view.CONTROLLER)
+    want = vector["want"]
+    assert made.cause is not None
+    assert (made.cause.reason, made.cause.text, list(known)) == (want["reason"], want["text"], want["types"])
 
 
 def test_the_vectors_have_many_states() -> None:

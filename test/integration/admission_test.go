@@ -175,6 +175,12 @@ var _ = Describe("Admission policies", ofTheCompiler, onEachVersion, Ordered, fu
 			"spec.trainer.resourcesPerNode asks for 768Gi memory, a node of the runtime has 512Gi; queue `lockstep` counts a node as runtime `openmpi5-h100` has it, and more would be taken from others: ask for at most that, or name a runtime with larger nodes"),
 		Entry("with the Workload of another job", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "queue-name: lockstep", "queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: other", 1),
 			"the TrainJob has `kueue.x-k8s.io/prebuilt-workload-name`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
+		Entry("with annotations that leave no room for what the controller records",
+			strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "labels:",
+				"annotations: {notes: "+strings.Repeat("x", 150<<10)+"}, labels:", 1),
+			"the annotations of the TrainJob have 153605 bytes; at most 131072 are allowed, because the platform records there "+
+				"how far the job has come: remove large ones; `kubectl apply --server-side` leaves out the copy of the manifest, "+
+				"and files belong into a volume or the image"),
 		Entry("with what cannot be recorded of its run", strings.Replace(queued("{runtimeRef: {name: openmpi5-h100}}"), "labels:", "annotations: {lockstep.dev/trace: everything}, labels:", 1),
 			"the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"),
 		Entry("with an initializer", queued("{runtimeRef: {name: openmpi5-h100}, initializer: {dataset: {storageUri: \"s3://a/b\"}}}"),

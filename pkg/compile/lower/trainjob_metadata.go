@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"fmt"
+
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -29,7 +31,21 @@ func metadataVariables() []object.Node {
 		celVariable("labels", harmful("labels", harmlessLabel)),
 		celVariable("toKueue", `variables.byKueue ? '' : `+celJoinFindings(celKueueKey("labels"), celKueueKey("annotations"))),
 		celVariable("untraceable", celUntraceableWord()),
+		celVariable("notes", `dyn(object).metadata.?annotations.orValue({})`),
+		celVariable("noteBytes", celBytesOf("variables.notes")),
+		celVariable("oldNotes", `oldObject == null ? {} : dyn(oldObject).metadata.?annotations.orValue({})`),
+		celVariable("oldNoteBytes", celBytesOf("variables.oldNotes")),
 	}
+}
+
+// maxAnnotationBytes is how much the annotations of a TrainJob may have together. The API server allows an object 256
+// KiB, and the controller records in one of them how far the job has come.
+const maxAnnotationBytes = 128 << 10
+
+// celBytesOf is how much annotations have together, without the record of the controller.
+func celBytesOf(annotations string) string {
+	return annotations + `.map(k, k == '` + mpi.RecordAnnotation + `' ? 0
+  : int(k.size() + bytes(` + annotations + `[k]).size())).sum()`
 }
 
 // celUntraceableWord is the first word of the annotation of a TrainJob, new or changed, that is nothing to be recorded of its run.
@@ -68,6 +84,12 @@ func metadataValidations() []object.Node {
 		celValidation("variables.toKueue == ''",
 			"the TrainJob tells Kueue more than users may",
 			"the TrainJob has `{variables.toKueue}`; of Kueue's labels users may set kueue.x-k8s.io/queue-name, priority-class and max-exec-time-seconds, and no annotation: remove it"),
+		celValidation(
+			fmt.Sprintf("variables.noteBytes <= %d || variables.noteBytes <= variables.oldNoteBytes", maxAnnotationBytes),
+			"the annotations of the TrainJob are too large",
+			fmt.Sprintf("the annotations of the TrainJob have {variables.noteBytes} bytes; at most %d are allowed, "+
+				"because the platform records there how far the job has come: remove large ones; `kubectl apply --server-side` "+
+				"leaves out the copy of the manifest, and files belong into a volume or the image", maxAnnotationBytes)),
 		celValidation("variables.untraceable == ''",
 			"the annotation "+mpi.TraceAnnotation+" has what cannot be recorded",
 			"the annotation "+mpi.TraceAnnotation+" has {variables.untraceable}, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"),

@@ -120,6 +120,7 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 	s := attacker.NewServer(t, lower.PlatformObjects(c))
 	vision := attacker.NamespaceOf(t, c, "vision")
 	const wide = "spec: {runtimeRef: {name: cpu}, trainer: {numNodes: 9}"
+	const controller = "system:serviceaccount:lockstep-system:mpi-controller"
 	const kueuePatch = ", runtimePatches: [{manager: kueue.x-k8s.io/manager, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {metadata: {labels: {kueue.x-k8s.io/podset: node}}, spec: {nodeSelector: {a: b}, tolerations: [{operator: Exists}]}}}}}]}}}}]"
 	for name, tc := range map[string]struct {
 		user, before, now, want string
@@ -134,6 +135,12 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 		"QueueRemoved":      {"ada", wide + "}", "metadata: {name: demo}\n" + wide + "}", "the label kueue.x-k8s.io/queue-name is missing; jobs of tenant `vision` wait in queue `lockstep`: set the label to `lockstep`"},
 		"TracedBefore":      {"ada", "metadata: {name: x, annotations: {lockstep.dev/trace: x}}\n" + wide + "}", "metadata: {name: x, annotations: {lockstep.dev/trace: x}}\n" + wide + ", suspend: true}", ""},
 		"TracedLater":       {"ada", wide + "}", "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {lockstep.dev/trace: everything}}\n" + wide + "}", "the annotation lockstep.dev/trace has `everything`, which cannot be traced; allowed are `traffic`, `waiting`, `horovod` and `nccl`, with commas between them: correct it, or remove it"},
+		"NotesGrow":         {"ada", wide + "}", notes(wide, "a", 130<<10), tooLarge(133121)},
+		"WideNotes":         {"ada", wide + "}", annotated("a: "+strings.Repeat("ü", 70<<10), wide), tooLarge(143361)},
+		"NotesStay":         {controller, notes(wide, "a", 250<<10), notes(wide, "a", 250<<10), ""},
+		"NotesShrink":       {"ada", notes(wide, "a", 250<<10), notes(wide, "a", 240<<10), ""},
+		"Record":            {controller, wide + "}", notes(wide, "lockstep.dev/conditions", 200<<10), ""},
+		"ManyNotes":         {"ada", wide + "}", manyNotes(wide, 20_000), ""},
 		"NeverHadQueue":     {"ada", "metadata: {name: demo}\n" + wide + "}", "metadata: {name: demo, labels: {a: b}}\n" + wide + "}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,6 +151,32 @@ func TestTrainJobPolicyOnUpdates(t *testing.T) {
 			}
 		})
 	}
+}
+
+// notes are a TrainJob with an annotation.
+func notes(spec, key string, bytes int) string {
+	return annotated(key+": "+strings.Repeat("x", bytes), spec)
+}
+
+func annotated(annotations, spec string) string {
+	const metadata = "metadata: {name: demo, labels: {kueue.x-k8s.io/queue-name: lockstep}, annotations: {"
+	return metadata + annotations + "}}\n" + spec + "}"
+}
+
+// tooLarge is the answer to annotations of so many bytes.
+func tooLarge(bytes int) string {
+	return fmt.Sprintf("the annotations of the TrainJob have %d bytes; at most 131072 are allowed, because the platform records "+
+		"there how far the job has come: remove large ones; `kubectl apply --server-side` leaves out the copy of the manifest, "+
+		"and files belong into a volume or the image", bytes)
+}
+
+// manyNotes are a TrainJob with as many annotations as fit, each as short as can be.
+func manyNotes(spec string, count int) string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf("a%d: ''", i)
+	}
+	return annotated(strings.Join(all, ", "), spec)
 }
 
 // manyRuntimes are specs with a number of runtimes.

@@ -1,6 +1,7 @@
 package submit
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -33,6 +34,24 @@ const (
 
 	filesVolume = "files"
 )
+
+// MaxAppliedBytes is how much the JSON of a TrainJob may have that is written to a file. `kubectl apply` keeps a copy
+// of it in an annotation, and the annotations of a TrainJob may have 128 KiB together (docs/admission.md).
+const MaxAppliedBytes = 96 << 10
+
+// CheckApplied returns an error for a manifest that `kubectl apply` could not apply.
+func CheckApplied(manifest any) error {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return fmt.Errorf("encode TrainJob: %w", err)
+	}
+	if len(text) > MaxAppliedBytes {
+		return fmt.Errorf("the manifest has %d KiB, and `kubectl apply`, which keeps a copy in an annotation, has room for "+
+			"%d KiB; the files of a folder are in it twice: submit the job without --dry-run=client, take a smaller folder "+
+			"along, or put the files into a volume (--pvc) or the image", len(text)>>10, MaxAppliedBytes>>10)
+	}
+	return nil
+}
 
 // TakeFiles reads the files of a folder. Hidden ones, whose name begins with a dot, stay out, as does `__pycache__`. A file that is not UTF-8, and more than is
 // possible, is an error.

@@ -71,7 +71,8 @@ func (s *jobView) conditionTime(kind string) *metav1.Time {
 
 // failedPhase tells a job that ended before anything was made of it from one that ran. Kubeflow Trainer makes a JobSet of every job.
 func (s *jobView) failedPhase() phase.Phase {
-	made := s.executor != Controller || s.conditionIsTrue(job.Created) || s.JobSet != nil
+	made := s.executor != Controller || s.conditionIsTrue(job.Created) || s.JobSet != nil ||
+		len(s.TrainJob.Status.JobsStatus) > 0
 	return phase.AtEnd(mpi.Reason(s.condition(trainer.TrainJobFailed).Reason), false, made)
 }
 

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
@@ -114,7 +117,8 @@ type Progress struct {
 func JobOf(o JobObjects) Job {
 	s := newJobView(o)
 	j := Job{
-		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID, User: o.TrainJob.Annotations[UserAnnotation],
+		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID,
+		User:    diagnose.StripEscapes(o.TrainJob.Annotations[UserAnnotation]),
 		Runtime: runtimeOf(o.TrainJob, o.Runtime), Executor: s.executor,
 		Conditions: inLifeOrder(s.conditions), Restarts: s.restartCount(), Progress: progressOf(o.TrainJob),
 		World: s.world, Queue: queueOf(o),
@@ -204,18 +208,49 @@ type jobView struct {
 }
 
 func newJobView(o JobObjects) *jobView {
+	trainJob := *o.TrainJob
+	trainJob.Status.Conditions = printable(trainJob.Status.Conditions)
+	o.TrainJob = &trainJob
 	s := &jobView{JobObjects: o, world: worldOf(o.TrainJob, o.Runtime)}
 	s.executor = s.findExecutor()
 	if s.executor == Controller {
-		s.conditions = status.ExecutorConditions(o.TrainJob)
+		s.conditions = slices.DeleteFunc(printable(status.ExecutorConditions(o.TrainJob)), isOfCompanion)
 	} else {
-		s.conditions = status.AllConditions(o.TrainJob)
+		s.conditions = printable(status.AllConditions(o.TrainJob))
 	}
-	trainJob := *o.TrainJob
+	trainJob = *o.TrainJob
 	trainJob.Status.Conditions = s.conditions
 	s.observed = observe.Observed{Now: o.Now, TrainJob: &trainJob, Runtime: o.Runtime, JobSet: o.JobSet, Pods: o.Pods}
 	s.all = s.observed.AllPods()
 	return s
+}
+
+// isOfCompanion reports whether a condition is one that only a companion records. An executor publishes its cause in
+// the status.
+func isOfCompanion(c metav1.Condition) bool { return c.Type == job.Diagnosed || c.Type == job.Guarded }
+
+// ConditionsOf returns all conditions of a TrainJob that are known, for people.
+func ConditionsOf(trainJob *trainer.TrainJob) []metav1.Condition {
+	return newJobView(JobObjects{TrainJob: trainJob}).conditions
+}
+
+// printable returns conditions without what moves the cursor of a terminal: users and programs write much of them.
+func printable(conditions []metav1.Condition) []metav1.Condition {
+	conditions = slices.Clone(conditions)
+	for i := range conditions {
+		c := &conditions[i]
+		c.Type, c.Reason = diagnose.StripEscapes(c.Type), diagnose.StripEscapes(c.Reason)
+		c.Message = printableText(c.Message)
+	}
+	return conditions
+}
+
+func printableText(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = diagnose.StripEscapes(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // findExecutor says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record

@@ -116,7 +116,7 @@ func (s *jobView) causeFromPods(over bool) *Cause {
 	if found == nil {
 		return nil
 	}
-	return causeOf(found.Reason, found.Text(), FromPods)
+	return causeOf(found.Reason, printableText(found.Text()), FromPods)
 }
 
 // restartCount reads how often the job was started again.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,8 @@ type Job struct {
 	Gang *trainer.PodGroupPolicy
 	// Attempt is how often the job was started before.
 	Attempt int
+	// Requested is when the job was created or resumed, zero while it is suspended.
+	Requested time.Time
 	// Runtime is what the job is made from.
 	Runtime Runtime
 	// Trace has the run of the job recorded, as variables of all its pods. TraceRefused is why what the user asks for cannot be, or nil:

@@ -111,7 +111,7 @@ func (w *world) look() {
 	w.t.Helper()
 	o := w.Observed
 	o.TrainJob = w.TrainJob.DeepCopy()
-	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, status.ExecutorConditions(o.TrainJob)
+	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, w.remembered(o.TrainJob)
 	o.RememberSince(w.memory)
 	w.memory = o.History
 	facts := phase.DeriveFacts(o)

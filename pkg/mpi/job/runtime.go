@@ -78,6 +78,9 @@ const (
 	// AttemptAnnotation on a JobSet says after how many restarts it was made. A JobSet of fewer restarts than the status
 	// tells of is what the restart is about: it goes.
 	AttemptAnnotation = "lockstep.dev/attempt"
+	// RequestedAnnotation on a JobSet is when its job was created or resumed (RFC 3339), where activeDeadlineSeconds
+	// begins.
+	RequestedAnnotation = "lockstep.dev/requested-at"
 )
 
 // RestartBudget returns the budget of the runtime, 0 when it has none or one that is not a number.

@@ -2,6 +2,7 @@ package reconciler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -21,16 +22,16 @@ func (r *Reconciler) applyChanges(ctx context.Context, namespace string, decisio
 			return err
 		}
 	}
-	if err := r.createObjects(ctx, decision.Create); err != nil {
-		return err
+	created := r.createObjects(ctx, decision.Create)
+	if decision.Update == nil || created != nil && !job.IsSuspended(decision.Update) {
+		return created
 	}
-	if decision.Update == nil {
-		return nil
-	}
+	// A suspension does not wait for a policy that the namespace has no room for: Kueue gives the machines to another
+	// job.
 	if err := r.client.Update(ctx, decision.Update, client.FieldOwner(FieldOwner)); err != nil {
-		return fmt.Errorf("update JobSet %s: %w", decision.Update.Name, err)
+		return errors.Join(created, fmt.Errorf("update JobSet %s: %w", decision.Update.Name, err))
 	}
-	return nil
+	return created
 }
 
 // deleteObject is bound to the UID: an object of the same name that came since is somebody else's.

@@ -4,6 +4,9 @@ import (
 	"sync"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +20,8 @@ type jobCache struct {
 	// news is since when a job has something to tell that may wait, by how long it may: counts of Jobs are old when pods become
 	// ready, and must not hurry the news of that.
 	news map[client.ObjectKey]map[time.Duration]pendingNews
+	// published are the conditions that an executor published last.
+	published map[client.ObjectKey]publishedConditions
 	// written is the version of a TrainJob after our last write of its status.
 	written map[client.ObjectKey]string
 	// warnings are what was read last for a job.
@@ -31,10 +36,16 @@ type pendingNews struct {
 	version string
 }
 
+type publishedConditions struct {
+	uid        types.UID
+	conditions []metav1.Condition
+}
+
 func newJobCache() *jobCache {
 	return &jobCache{
 		jobs: map[client.ObjectKey]observe.History{}, news: map[client.ObjectKey]map[time.Duration]pendingNews{}, written: map[client.ObjectKey]string{},
-		warnings: map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
+		published: map[client.ObjectKey]publishedConditions{},
+		warnings:  map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
 	}
 }
 
@@ -63,6 +74,21 @@ func (c *jobCache) isNew(name client.ObjectKey, topic, version string) bool {
 	}
 	c.said[name][topic] = version
 	return true
+}
+
+// notePublished remembers the conditions of a job that runs; of one that is over the status is enough.
+func (c *jobCache) notePublished(trainJob *trainer.TrainJob, conditions []metav1.Condition) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.published[client.ObjectKeyFromObject(trainJob)] = publishedConditions{trainJob.UID, conditions}
+}
+
+// publishedConditions returns the conditions of a TrainJob that were published last, if this process did it.
+func (c *jobCache) publishedConditions(trainJob *trainer.TrainJob) (conditions []metav1.Condition, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, known := c.published[client.ObjectKeyFromObject(trainJob)]
+	return last.conditions, known && last.uid == trainJob.UID
 }
 
 // noteWritten remembers the version that our write made.
@@ -133,6 +159,7 @@ func (c *jobCache) forgetEnded(name client.ObjectKey) {
 	defer c.mu.Unlock()
 	delete(c.jobs, name)
 	delete(c.warnings, name)
+	delete(c.published, name)
 }
 
 func (c *jobCache) forgetJob(name client.ObjectKey) {
@@ -140,6 +167,7 @@ func (c *jobCache) forgetJob(name client.ObjectKey) {
 	defer c.mu.Unlock()
 	delete(c.jobs, name)
 	delete(c.warnings, name)
+	delete(c.published, name)
 	delete(c.news, name)
 	delete(c.written, name)
 }

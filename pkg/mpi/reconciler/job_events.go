@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
@@ -78,8 +79,8 @@ func eventType(before []metav1.Condition, change metav1.Condition) string {
 		return corev1.EventTypeNormal
 	case reason == job.ReasonSuspended:
 		return ""
-	case change.Type == job.PodsReady && repeatsCreated(before, change):
-		return ""
+	case change.Type == job.PodsReady && (repeatsCreated(before, change) || diagnose.MustBeRecorded(reason)):
+		return "" // of a pod that was lost the end or the restart tells that follows
 	}
 	return corev1.EventTypeWarning
 }

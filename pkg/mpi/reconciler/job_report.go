@@ -2,12 +2,15 @@ package reconciler
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/dump"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,32 +103,54 @@ func settledVersion(after trainer.TrainJobStatus, limit time.Duration) string {
 	return dump.ForHash(after.JobsStatus)
 }
 
-// writeReport writes the record and then the status, and tells of the changes in each only when it is written.
+// writeReport writes the status, publishes what has changed, and then writes the record, which nothing waits for.
 func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobReport) error {
-	before := f.TrainJob.Status.Conditions
-	isNew := said.record != f.TrainJob.Annotations[status.RecordAnnotation]
-	if isNew || said.needsLabel() && !hasJobLabel(f.TrainJob) {
-		if err := r.patchRecord(ctx, f.TrainJob, said.record); err != nil {
+	if changes := statusChanges(shownStatus(f), said.status); len(changes) > 0 {
+		if err := r.patchStatus(ctx, f, changes); err != nil {
 			return err
 		}
 	}
-	if isNew {
-		recorded := said.conditions
-		if r.mode == Executor {
-			recorded = status.RecordedConditions(recorded)
-		}
-		r.publishChanges(ctx, f, said, newOrChanged(before, recorded))
-		before = recorded
+	changes := newOrChanged(f.TrainJob.Status.Conditions, said.conditions)
+	if r.mode == Executor {
+		r.cache.notePublished(f.TrainJob, said.conditions)
+	} else { // whose record may not have been written
+		changes = slices.DeleteFunc(changes, func(c metav1.Condition) bool {
+			return !r.cache.isNew(client.ObjectKeyFromObject(f.TrainJob), c.Type, string(c.Status)+c.Reason)
+		})
 	}
-	changes := statusChanges(shownStatus(f), said.status)
-	if len(changes) == 0 {
+	r.publishChanges(ctx, f, said, changes)
+	return r.writeRecord(ctx, f, said)
+}
+
+// writeRecord writes the record and the label. A record that does not fit, or that the API server refuses, is dropped
+// with an event.
+func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobReport) error {
+	isNew := said.record != f.TrainJob.Annotations[status.RecordAnnotation]
+	var err error
+	if isNew || said.needsLabel() && !hasJobLabel(f.TrainJob) {
+		err = r.patchRecord(ctx, f.TrainJob, said.record)
+	}
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
+		apierrors.IsRequestEntityTooLargeError(err):
+		r.warnOfDroppedRecord(ctx, f.TrainJob, "the API server refuses it: "+err.Error())
 		return nil
-	}
-	if err := r.patchStatus(ctx, f, changes); err != nil {
+	case err != nil:
 		return err
+	case !status.RecordFits(f.TrainJob, said.conditions):
+		r.warnOfDroppedRecord(ctx, f.TrainJob, fmt.Sprintf(
+			"the other annotations leave no room for it in the %d KiB of an object", validation.TotalAnnotationSizeLimitB>>10))
+	case isNew:
+		// The next record that is dropped is news.
+		r.cache.isNew(client.ObjectKeyFromObject(f.TrainJob), string(recordDropped), "")
 	}
-	r.publishChanges(ctx, f, said, newOrChanged(before, said.conditions))
 	return nil
+}
+
+func (r *Reconciler) warnOfDroppedRecord(ctx context.Context, trainJob *trainer.TrainJob, why string) {
+	r.warnOnce(ctx, trainJob, recordDropped, "dropped", "annotation "+status.RecordAnnotation+
+		", which shows how far the job has come, was not written: "+why+". The job runs as it would with it. Remove large annotations; "+
+		"`kubectl apply --server-side` leaves out the one that holds the whole manifest")
 }
 
 // publishChanges passes on what is new.

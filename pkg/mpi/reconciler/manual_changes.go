@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -73,12 +74,31 @@ func deniedRight(err error) string {
 	return "run jobs"
 }
 
+// ignoredNodes returns how many nodes the TrainJob of a suspended JobSet asks for, 0 if the JobSet was made with as
+// many. The API server lets a TrainJob get a trainer that had none, and Jobs keep their number of pods.
+func ignoredNodes(f *phase.Facts) int32 {
+	if !f.OwnsJobSet() || !job.IsSuspended(f.JobSet) || f.Runtime == nil {
+		return 0
+	}
+	asked, err := job.Resolve(f.TrainJob, *f.Runtime)
+	node := job.ReplicatedJob(f.JobSet.Spec, mpi.NodeJob)
+	if err != nil || node == nil || ptr.Deref(node.Template.Spec.Parallelism, 1) == asked.World.NodePods() {
+		return 0
+	}
+	return asked.World.Nodes
+}
+
 // warnOfManualChanges tells of what somebody did to objects of a job that goes on all the same. Created is what was to be made for what
 // was missing, and was where applied is nil: its UID tells one deletion from the next.
 func (r *Reconciler) warnOfManualChanges(ctx context.Context, f *phase.Facts, created []job.Object, applied error) {
 	if f.PolicyGone && len(created) > 0 && applied == nil {
 		note := fmt.Sprintf("somebody deleted NetworkPolicy `%s` of the job, without which its pods may not reach each other: it is there again", mpi.NetworkPolicyName(f.TrainJob.Name))
 		r.warnOnce(ctx, f.TrainJob, policyDeleted, string(created[0].GetUID()), note)
+	}
+	if asked := ignoredNodes(f); r.mode == Executor && asked > 0 {
+		note := fmt.Sprintf("the TrainJob asks for %d nodes, and a job keeps the nodes that it was made with: "+
+			"`kubectl mpi clone %s --set nodes=%d` makes a job like it with %d", asked, f.TrainJob.Name, asked, asked)
+		r.warnOnce(ctx, f.TrainJob, nodesChanged, strconv.FormatInt(f.TrainJob.Generation, 10), note)
 	}
 	if f.SuspendedByHand() {
 		note := fmt.Sprintf("somebody suspended JobSet `%s`, which takes the pods away, and not the TrainJob: the job goes on, from its beginning where its pods are gone. "+

@@ -1,13 +1,9 @@
 package reconciler
 
 import (
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // Mode is who runs TrainJobs.
@@ -35,12 +31,4 @@ func (m Mode) jobLabel() string {
 // skipsChildren reports whether nothing has to be read any more about a TrainJob that is over, but for the pods of one that is closing.
 func (m Mode) skipsChildren(o observe.Observed) bool {
 	return m == Executor && job.IsFinished(o.TrainJob)
-}
-
-// conditionsOf are all that a TrainJob has.
-func (m Mode) conditionsOf(trainJob *trainer.TrainJob) []metav1.Condition {
-	if m == Companion {
-		return status.AllConditions(trainJob)
-	}
-	return status.ExecutorConditions(trainJob)
 }

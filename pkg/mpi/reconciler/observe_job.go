@@ -21,6 +21,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // observeJob does every read of a pass. The error is NotFound when the TrainJob is gone.
@@ -32,11 +33,11 @@ func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (obs
 	if r.cache.isBehind(name, o.TrainJob.ResourceVersion) {
 		return o, errBehind
 	}
-	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, r.mode.conditionsOf(o.TrainJob)
 	var err error
 	if o.JobSet, err = getJobSet(ctx, r.client, name); err != nil {
 		return o, err
 	}
+	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, r.conditionsOf(o)
 	if r.mode.skipsChildren(o) {
 		if o.JobSetOutlivesJob() {
 			err = r.listJobsAndPods(ctx, name, &o)
@@ -77,6 +78,18 @@ func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (obs
 	o.Wait = r.queues.waitOf(o.TrainJob)
 	o.Gate = r.hostTables.gateOf(name)
 	return o, nil
+}
+
+// conditionsOf returns all conditions of a TrainJob. An executor decides by them, so they come from what it published
+// itself or from what users cannot write. A companion only informs.
+func (r *Reconciler) conditionsOf(o observe.Observed) []metav1.Condition {
+	if r.mode == Companion {
+		return status.AllConditions(o.TrainJob)
+	}
+	if published, known := r.cache.publishedConditions(o.TrainJob); known {
+		return status.MergeStatusConditions(published, o.TrainJob.Status.Conditions)
+	}
+	return status.RestoredConditions(o.TrainJob, o.JobSet, o.Now)
 }
 
 // refreshJobSet asks the API server for the JobSet of a job that loses pods: the cache may not know yet that it was suspended.

@@ -32,9 +32,9 @@ const (
 	jobsPath       = "/status/jobsStatus"
 )
 
-// unchangedTests binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it shows. It is not bound to
-// the version, because annotations and labels decide nothing: somebody who writes them all the time must not keep a job from
-// its end.
+// unchangedTests binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it
+// shows. It does not bind it to the version: annotations and labels decide nothing, and a user who writes them all
+// the time must not keep a job from its end.
 func unchangedTests(trainJob *trainer.TrainJob, conditions []metav1.Condition) []patchOperation {
 	tests := []patchOperation{
 		{"test", "/metadata/uid", trainJob.UID},
@@ -44,6 +44,18 @@ func unchangedTests(trainJob *trainer.TrainJob, conditions []metav1.Condition) [
 		tests = append(tests, patchOperation{"test", conditionsPath, conditions})
 	}
 	return tests
+}
+
+// stillNoConditions binds a patch of the status to there being no conditions, if the status showed none: by now it
+// may show an end.
+func stillNoConditions(shown trainer.TrainJobStatus) []patchOperation {
+	switch {
+	case isEmptyStatus(shown):
+		return []patchOperation{{"test", "/status", null}}
+	case len(shown.Conditions) == 0:
+		return []patchOperation{{"test", conditionsPath, null}}
+	}
+	return nil
 }
 
 // isEmptyStatus reports whether a TrainJob has no status at all, so that there is nothing to add to.
@@ -59,6 +71,8 @@ func statusChanges(before, after trainer.TrainJobStatus) []patchOperation {
 		return nil
 	case isEmptyStatus(before):
 		return []patchOperation{{"add", "/status", after}}
+	case isEmptyStatus(after): // the API server takes no status without properties
+		return []patchOperation{{Op: "remove", Path: "/status"}}
 	}
 	var changes []patchOperation
 	switch {
@@ -109,7 +123,8 @@ func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob
 
 // patchStatus carries changes of the status out.
 func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []patchOperation) error {
-	return r.sendPatch(f.TrainJob, append(unchangedTests(f.TrainJob, f.Shown), changes...), func(target *trainer.TrainJob, patch client.Patch) error {
+	changes = slices.Concat(unchangedTests(f.TrainJob, f.Shown), stillNoConditions(shownStatus(f)), changes)
+	return r.sendPatch(f.TrainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Status().Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})
 }

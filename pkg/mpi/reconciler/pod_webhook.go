@@ -25,7 +25,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/desired"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // webhookPath is the public part of the path under which a companion is asked about pods that are about to be made.
@@ -113,7 +112,8 @@ func (p *podWebhook) changePod(ctx context.Context, name client.ObjectKey, pod *
 	if err != nil || runtime == nil {
 		return nil, nil, err
 	}
-	return desired.PropagateToPod(pod, trainJob, *runtime), decide.PolicyBeforePods(trainJob, status.AllConditions(trainJob), *runtime, p.r.namespace), nil
+	policy := decide.PolicyBeforePods(trainJob, trainJob.Status.Conditions, *runtime, p.r.namespace)
+	return desired.PropagateToPod(pod, trainJob, *runtime), policy, nil
 }
 
 // findTrainJob returns nil where there is none. Pods come half a second after their TrainJob, and the cache may hear of it later than that:

@@ -17,7 +17,8 @@ import (
 // again after longer and longer pauses, up to five minutes, and jobs would wait for it.
 func Run(ctx context.Context, config *rest.Config, options Options) error {
 	options.Mode = cmp.Or(options.Mode, Executor)
-	options.clock = newServerClock(time.Now)
+	options.clock = newServerClock(steadyClock())
+	options.clock.wall = time.Now
 	options.probes = newProbeServer()
 	prepared := rest.CopyConfig(config)
 	prepared.QPS = -1

@@ -10,14 +10,36 @@ import (
 // time in whole seconds, and an answer takes its time to come.
 const tolerance = 2 * time.Second
 
-// serverClock tells the time of the API server. Deadlines count from creation times, which the API server wrote: on a machine whose
-// clock is minutes ahead, jobs would end minutes too early.
+// The API server's clock is believed at once if it is behind ours, or ahead by at most mostAhead. A clock that steps
+// forward by hours would end jobs, and delete finished ones, hours too early, which cannot be undone. So a larger
+// step must show in answers for confirmedAfter, and in the clock of this machine too, as after a machine has slept.
+const (
+	mostAhead      = time.Minute
+	confirmedAfter = 10 * time.Minute
+)
+
+// serverClock shows the time of the API server. Deadlines count from creation times, which the API server wrote: on a
+// machine whose clock is minutes ahead, jobs would end minutes too early.
 type serverClock struct {
 	local func() time.Time
+	// wall is the clock of this machine, which may step.
+	wall  func() time.Time
 	ahead atomic.Int64
+	// agreed is since when local finds that API server and wall agree on a later time, in nanoseconds since 1970; 0
+	// if they do not.
+	agreed atomic.Int64
 }
 
-func newServerClock(local func() time.Time) *serverClock { return &serverClock{local: local} }
+func newServerClock(local func() time.Time) *serverClock {
+	return &serverClock{local: local, wall: local}
+}
+
+// steadyClock returns a clock that goes on from now whatever becomes of the clock of this machine: when that steps
+// forward by hours, nothing is late.
+func steadyClock() func() time.Time {
+	start := time.Now()
+	return func() time.Time { return start.Add(time.Since(start)) }
+}
 
 // now returns the time of this machine, corrected where it differs from the API server's.
 func (c *serverClock) now() time.Time { return c.local().Add(-time.Duration(c.ahead.Load())) }
@@ -32,9 +54,23 @@ func (c *serverClock) correctByDate(date string) {
 	if ahead.Abs() <= tolerance {
 		ahead = 0
 	}
+	if !c.isBelieved(ahead, server) {
+		return
+	}
 	if change := ahead - time.Duration(c.ahead.Load()); change.Abs() > tolerance || ahead == 0 {
 		c.ahead.Store(int64(ahead))
 	}
+}
+
+// isBelieved reports whether the time of the API server counts.
+func (c *serverClock) isBelieved(ahead time.Duration, server time.Time) bool {
+	if ahead >= -mostAhead-tolerance || c.wall().Round(0).Sub(server).Abs() > mostAhead {
+		c.agreed.Store(0)
+		return ahead >= -mostAhead-tolerance
+	}
+	now := c.local().UnixNano()
+	c.agreed.CompareAndSwap(0, now)
+	return time.Duration(now-c.agreed.Load()) >= confirmedAfter
 }
 
 // wrapTransport listens to all answers of the API server.

@@ -19,8 +19,12 @@ const (
 	foreignController eventReason = "ForeignController"
 	// snapshotChanged: the runtime that a job was made from cannot be told from what the hostfile's ConfigMap keeps.
 	snapshotChanged eventReason = "SnapshotChanged"
+	// nodesChanged: a TrainJob asks for another number of nodes than its JobSet was made with.
+	nodesChanged eventReason = "NodesUnchanged"
 	// jobSetSuspended: somebody has suspended the JobSet of a job that runs.
 	jobSetSuspended eventReason = "JobSetSuspended"
+	// recordDropped: the record of a job's conditions could not be written.
+	recordDropped eventReason = "RecordDropped"
 	// policyDeleted: somebody has deleted the network policy of a job that is not over.
 	policyDeleted eventReason = "NetworkPolicyDeleted"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -11,8 +12,24 @@ from lockstep._times import parsed
 
 _RECORD = "lockstep.dev/conditions"
 _OTHERS_SAY = ("Suspended", "Complete", "Failed")
+#: An executor publishes its cause in the status.
+_COMPANION_SAYS = ("Diagnosed", "Guarded")
 #: The order in which a job comes to its conditions; those of others come last.
 _LIFE = ("Created", "Suspended", "Restarting", "Guarded", "PodsReady", "Running", "Diagnosed", "Complete", "Failed")
+#: Escape sequences of terminals, and control characters.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def printable_line(line: str) -> str:
+    """A line as a terminal would leave it: users and programs write much of what is shown."""
+    line = _ESCAPES.sub("", line).rstrip("\r\n\t ")
+    return _CONTROL.sub("", line[line.rfind("\r") + 1 :].replace("\t", " "))
+
+
+def printable(text: str) -> str:
+    """Lines as a terminal would leave them."""
+    return "\n".join(printable_line(line) for line in text.split("\n"))
 
 
 @dataclass(frozen=True)
@@ -33,11 +50,11 @@ class Condition:
     @classmethod
     def of(cls, said: dict[str, Any]) -> Condition:
         return cls(
-            type=str(said.get("type", "")),
+            type=printable_line(str(said.get("type", ""))),
             true=said.get("status") == "True",
             false=said.get("status") == "False",
-            reason=str(said.get("reason", "")),
-            message=str(said.get("message", "")),
+            reason=printable_line(str(said.get("reason", ""))),
+            message=printable(str(said.get("message", ""))),
             since=parsed(said.get("lastTransitionTime")),
         )
 
@@ -83,7 +100,8 @@ def conditions(trainjob: dict[str, Any], *, ours: bool) -> Conditions:
     if record is None:
         status = shown(trainjob)
         return Conditions.of(_implied(status) if ours else status)
-    kept = {c.type: c for c in record if not (c.true and c.type in _OTHERS_SAY)}
+    unsaid = _COMPANION_SAYS if ours else ()
+    kept = {c.type: c for c in record if not (c.true and c.type in _OTHERS_SAY) and c.type not in unsaid}
     for c in shown(trainjob):
         if c.type not in kept or c.type != "Created":  # which has the words of others in the status
             kept[c.type] = c

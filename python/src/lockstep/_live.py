@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import queue
-import re
 import shutil
 import sys
 import threading
@@ -12,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
+from lockstep._conditions import printable_line
 from lockstep.job import Job
 
 #: How often the times of a table are brought up to date, in seconds. The API server is not asked for that.
@@ -20,15 +20,13 @@ _TICK = 1.0
 _PODS = 8
 #: For how long the last lines of a job that is over are waited for, in seconds.
 _LAST = 10.0
-#: What would move the cursor of a terminal.
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Table:
     """A job, its pods with their ranks, and its last lines: text, and HTML for notebooks."""
 
     def __init__(self, job: Job, lines: Iterable[str] = ()) -> None:
-        self.job, self.lines = job, [_CONTROL.sub("", line) for line in lines]
+        self.job, self.lines = job, [printable_line(line) for line in lines]
 
     def rows(self) -> list[tuple[str, ...]]:
         """Pod, ranks, machine and state of the first pods."""

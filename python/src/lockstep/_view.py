@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lockstep import _kubeflow
-from lockstep._conditions import Condition, Conditions, conditions, recorded
+from lockstep._conditions import Condition, Conditions, conditions, printable_line, recorded
 from lockstep._objects import (
     CONTAINER,
     JOBSET_UID_LABEL,
@@ -102,7 +102,7 @@ class _Subject:
             progress=said.get("progressPercentage"),
             remaining=None if remaining is None else timedelta(seconds=remaining),
             metrics={m["name"]: m["value"] for m in said.get("metrics") or []},
-            user=annotation(self.trainjob, USER_ANNOTATION),
+            user=printable_line(annotation(self.trainjob, USER_ANNOTATION)),
             started=self._started(phase),
             ended=self._ended(),
             logs_url=self._logs_url(phase),
@@ -151,7 +151,7 @@ class _Subject:
 
     def _failed(self) -> Phase:
         """A job that ended before anything was made of it was refused. Kubeflow Trainer makes a JobSet of every job."""
-        made = self.executor != CONTROLLER or self.told.true("Created") or self.o.jobset is not None
+        made = self.executor != CONTROLLER or self.told.true("Created") or self.o.jobset is not None or bool(status(self.trainjob).get("jobsStatus"))
         late = self.told["Failed"].reason in ("DeadlineExceeded", "GangTimeout")
         return Phase.FAILED if made or late else Phase.REFUSED
 

@@ -64,6 +64,8 @@ from lockstep.preflight import Finding, Preflight, judge
 from lockstep.trainer import MPITrainer
 from lockstep.webhook import Webhook
 
+#: How much the JSON of a TrainJob may have that is applied, as in pkg/jobs/submit.
+_MOST_APPLIED = 96 << 10
 _API_VERSION = "trainer.kubeflow.org/v1alpha1"
 #: Fields of an MPITrainer that ``clone`` changes, and what they are called in a TrainJob.
 _CHANGES = {"nodes": "numNodes", "slots": "numProcPerNode", "command": "command", "args": "args", "image": "image"}
@@ -202,6 +204,9 @@ class MPIClient(TrainerClient):
     ) -> str:
         """The TrainJob that :meth:`train` would create, for ``kubectl apply`` or git. The API server is asked for the runtime only.
 
+        Raises:
+            ValueError: The manifest is larger than the annotation in which ``kubectl apply`` keeps a copy of it.
+
         Example:
             >>> print(client.to_yaml("openmpi5-cpu", MPITrainer(nodes=3), name="hello"))  # doctest: +ELLIPSIS
             apiVersion: trainer.kubeflow.org/v1alpha1
@@ -209,6 +214,13 @@ class MPIClient(TrainerClient):
             ...
         """
         made = self._made(runtime, trainer, options, name, queue)
+        text = json.dumps(made)
+        size = len(text) + 5 * sum(text.count(c) for c in "<>&")  # kubectl escapes them
+        if size > _MOST_APPLIED:
+            raise ValueError(
+                f"the manifest has {size >> 10} KiB, and `kubectl apply`, which keeps a copy in an annotation, "
+                f"has room for {_MOST_APPLIED >> 10} KiB: call train(), or put what is large into a volume or the image"
+            )
         return yaml.safe_dump(made, sort_keys=False, allow_unicode=True)
 
     def preflight(

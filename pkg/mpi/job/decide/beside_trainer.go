@@ -26,7 +26,8 @@ func decideBesideTrainer(f *phase.Facts, state phase.JobState) Decision {
 		return Decision{Ours: true}
 	}
 	decision := Decision{Ours: true}
-	if policy := desired.NetworkPolicy(*state.Job, f.ControllerNamespace); !observe.HavePoliciesBeenMade(f.TrainJob.Status.Conditions) && !f.HasObjectNamed(policy) {
+	policy := desired.NetworkPolicy(*state.Job, f.ControllerNamespace)
+	if f.LacksPolicies() && !f.HasObjectNamed(policy) {
 		decision.Create = []job.Object{policy} // one that somebody else put under the name stays, and Guarded says so
 	}
 	if !f.OwnsJobSet() {

@@ -126,6 +126,7 @@ func rescheduledJobSet(f *phase.Facts) *jobset.JobSet {
 	updated.Spec.Suspend = ptr.To(wanted)
 	if f.Runtime != nil {
 		if made, err := job.Resolve(f.TrainJob, *f.Runtime); err == nil {
+			made.Requested = f.RequestedAt()
 			updated = desired.RescheduledJobSet(made, f.JobSet)
 		}
 	}

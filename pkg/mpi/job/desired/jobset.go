@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -39,6 +40,10 @@ func JobSet(j job.Job) *jobset.JobSet {
 	meta.Annotations = maps.Clone(j.Template.Annotations)
 	if j.Attempt > 0 {
 		meta.Annotations = job.MergeMaps(meta.Annotations, map[string]string{job.AttemptAnnotation: strconv.Itoa(j.Attempt)})
+	}
+	if !j.Suspended && !j.Requested.IsZero() {
+		requested := j.Requested.UTC().Format(time.RFC3339)
+		meta.Annotations = job.MergeMaps(meta.Annotations, map[string]string{job.RequestedAnnotation: requested})
 	}
 	return &jobset.JobSet{
 		TypeMeta:   job.KindOfJobSet(),

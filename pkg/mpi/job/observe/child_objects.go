@@ -61,6 +61,13 @@ func (o Observed) StalePolicies() bool {
 	return slices.ContainsFunc(o.ChildrenWithClaim(job.Stale), func(d Deletion) bool { return d.Kind == job.KindOfNetworkPolicy().Kind })
 }
 
+// hasPolicy reports whether a NetworkPolicy is there that will stay, whoever owns it.
+func (o Observed) hasPolicy() bool {
+	return slices.ContainsFunc(o.Children, func(child metav1.PartialObjectMetadata) bool {
+		return child.Kind == job.KindOfNetworkPolicy().Kind && job.ClaimOf(o.TrainJob, &child) != job.Stale
+	})
+}
+
 // HasObjectNamed reports whether an object of the kind and name is there, whoever owns it.
 func (o Observed) HasObjectNamed(object job.Object) bool {
 	for _, child := range o.Children {

@@ -86,6 +86,11 @@ func HavePoliciesBeenMade(conditions []metav1.Condition) bool {
 	return apimeta.FindStatusCondition(conditions, job.PodsReady) != nil
 }
 
+// LacksPolicies reports whether a companion must look for the policies, and make those that are missing.
+func (o Observed) LacksPolicies() bool {
+	return o.PolicyUnseen || !HavePoliciesBeenMade(o.TrainJob.Status.Conditions)
+}
+
 // EndPublished reports whether the end of a job has been told.
 func (o Observed) EndPublished() bool {
 	c := o.PublishedCondition(job.Running)
@@ -98,20 +103,27 @@ func (o Observed) BegunAt() time.Time {
 	if c := o.PublishedCondition(job.Restarting); c != nil && c.LastTransitionTime.After(begin) {
 		begin = c.LastTransitionTime.Time
 	}
-	return begin
+	return earlier(begin, o.Now)
 }
 
 // RequestedAt is when the user, or a queue, asked for the job: it was created or resumed. A job that is being resumed in this
-// very pass begins now.
+// very pass begins now, and no job begins later.
 func (o Observed) RequestedAt() time.Time {
 	c := o.PublishedCondition("Suspended")
 	switch {
 	case c == nil:
-		return o.TrainJob.CreationTimestamp.Time
+		return earlier(o.TrainJob.CreationTimestamp.Time, o.Now)
 	case c.Status == metav1.ConditionTrue:
 		return o.Now
 	}
-	return c.LastTransitionTime.Time
+	return earlier(c.LastTransitionTime.Time, o.Now)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // resumedAt returns when the job was resumed last, or its JobSet, which somebody may have suspended alone; zero for one that was

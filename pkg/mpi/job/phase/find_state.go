@@ -54,7 +54,7 @@ func (f *Facts) stateBeforeJobSet() JobState {
 	if made.TraceRefused != nil {
 		return f.failState(made.TraceRefused.Reason, made.TraceRefused.Message)
 	}
-	made.Attempt = f.PublishedRestarts()
+	made.Attempt, made.Requested = f.PublishedRestarts(), f.RequestedAt()
 	phase := f.suspendedPhaseOr(Creating)
 	if phase == Creating && f.HasPublishedCondition(job.Restarting) {
 		phase = Restarting

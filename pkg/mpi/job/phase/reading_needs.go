@@ -21,7 +21,7 @@ func (f *Facts) JobSetEnds() bool {
 // resumed, restarted or ended.
 func (f *Facts) NeedsChildren() bool {
 	if f.Beside {
-		return !observe.HavePoliciesBeenMade(f.TrainJob.Status.Conditions) || job.IsFinished(f.TrainJob) && (!f.EndPublished() || f.KeyMayComeBack())
+		return f.LacksPolicies() || job.IsFinished(f.TrainJob) && (!f.EndPublished() || f.KeyMayComeBack())
 	}
 	return !f.OwnsJobSet() || job.IsSuspended(f.JobSet) || f.JobSetEnds() || f.JobSetGone() || f.stuckEnd() != nil
 }

@@ -127,6 +127,7 @@ func (c *conditionBuilder) addProgress(f *phase.Facts, end *phase.JobEnd) {
 
 const (
 	allExist       = "all objects of the job exist"
+	isResumed      = "TrainJob is resumed"
 	isSuspended    = "the job is suspended"
 	podsPending    = "not all pods of the job are ready yet"
 	stillSuspended = "the JobSet stays suspended until the job may have all its pods"

@@ -35,7 +35,7 @@ func (c *conditionBuilder) addSuspended(now bool, why *kueue.Eviction, wait kueu
 	case now:
 		c.add(trainer.TrainJobSuspended, true, job.ReasonSuspended, wait.InsertInto(suspended))
 	case earlier != nil:
-		c.add(trainer.TrainJobSuspended, false, job.ReasonResumed, "TrainJob is resumed")
+		c.add(trainer.TrainJobSuspended, false, job.ReasonResumed, isResumed)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,9 +16,10 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// RecordAnnotation of a TrainJob has its conditions, where its status shows fewer: see PublishedConditions. Once the job is over it tells of the time
-// before. Its value is a JSON object of `uid`, that of the TrainJob, and `conditions`, a list of metav1.Condition.
-const RecordAnnotation = "lockstep.dev/conditions"
+// RecordAnnotation of a TrainJob shows its conditions, if its status shows fewer (PublishedConditions). Once the job
+// is over it shows the time before. Its value is a JSON object of `uid`, the UID of the TrainJob, and `conditions`, a
+// list of metav1.Condition. Users may write it, so it informs and decides nothing (RestoredConditions).
+const RecordAnnotation = mpi.RecordAnnotation
 
 // record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
 type record struct {
@@ -25,9 +27,8 @@ type record struct {
 	Conditions []metav1.Condition `json:"conditions"`
 }
 
-// recordedMessage is how many bytes of a message are recorded. All annotations of an object together have 256 KiB (k8s.io/apimachinery
-// pkg/api/validation, TotalAnnotationSizeLimitB).
-const recordedMessage = 16 << 10
+// recordedMessages are the most bytes of a message in a record, tried in turn until the record fits.
+var recordedMessages = []int{16 << 10, 1 << 10, 128}
 
 // PublishedConditions returns what the status of a TrainJob shows of its conditions: one at most, and none of a job that runs, as under Kubeflow Trainer.
 // Clients of Kubeflow's API know few. The SDK (0.5.0) takes a TrainJob with any condition but Complete and Failed for one that does not run yet,
@@ -50,6 +51,10 @@ func PublishedConditions(all []metav1.Condition) []metav1.Condition {
 	}
 	shown := *created
 	shown.Status = metav1.ConditionTrue // or the dashboard knows no state
+	c := apimeta.FindStatusCondition(all, trainer.TrainJobSuspended)
+	if c != nil && c.LastTransitionTime.After(shown.LastTransitionTime.Time) {
+		shown.LastTransitionTime = c.LastTransitionTime // RestoredConditions counts deadlines from it
+	}
 	if why := ObstacleCondition(all); created.Status == metav1.ConditionTrue && why != nil {
 		shown.Reason, shown.Message = why.Reason, why.Message
 	}
@@ -73,7 +78,7 @@ func ObstacleCondition(all []metav1.Condition) *metav1.Condition {
 // AllConditions returns all conditions of a TrainJob, those of its status and those that are recorded.
 func AllConditions(trainJob *trainer.TrainJob) []metav1.Condition {
 	if recorded, is := parseRecord(trainJob); is {
-		return mergeStatusConditions(recorded, trainJob.Status.Conditions)
+		return MergeStatusConditions(recorded, trainJob.Status.Conditions)
 	}
 	return trainJob.Status.Conditions
 }
@@ -81,13 +86,13 @@ func AllConditions(trainJob *trainer.TrainJob) []metav1.Condition {
 // ExecutorConditions are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
 func ExecutorConditions(trainJob *trainer.TrainJob) []metav1.Condition {
 	if recorded, is := parseRecord(trainJob); is {
-		return mergeStatusConditions(recorded, trainJob.Status.Conditions)
+		return MergeStatusConditions(recorded, trainJob.Status.Conditions)
 	}
 	return impliedConditions(trainJob.Status.Conditions)
 }
 
-// mergeStatusConditions adds to what is recorded what a status shows.
-func mergeStatusConditions(recorded, status []metav1.Condition) []metav1.Condition {
+// MergeStatusConditions adds the conditions that a status shows to recorded ones.
+func MergeStatusConditions(recorded, status []metav1.Condition) []metav1.Condition {
 	all := RecordedConditions(recorded)
 	for _, c := range status {
 		if i := slices.IndexFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type }); i < 0 {
@@ -121,21 +126,37 @@ func impliedConditions(status []metav1.Condition) []metav1.Condition {
 	if len(status) != 1 {
 		return status
 	}
-	step := func(kind string, is metav1.ConditionStatus, reason mpi.Reason, message string) metav1.Condition {
-		c := status[0]
-		c.Type, c.Status, c.Reason, c.Message = kind, is, string(reason), message
-		return c
-	}
-	created := step(job.Created, metav1.ConditionTrue, job.ReasonJobSetCreated, allExist)
-	switch {
-	case status[0].Type == job.Created && mpi.Reason(status[0].Reason) != job.ReasonJobSetCreated:
-		return []metav1.Condition{step(job.Created, metav1.ConditionFalse, mpi.Reason(status[0].Reason), status[0].Message)}
-	case status[0].Type == job.Created:
-		return []metav1.Condition{step(job.PodsReady, metav1.ConditionFalse, job.ReasonPodsPending, podsPending), step(job.Running, metav1.ConditionFalse, job.ReasonWaitingForPods, waitingForPods), created}
-	case status[0].Type == trainer.TrainJobSuspended:
-		return []metav1.Condition{step(job.PodsReady, metav1.ConditionFalse, job.ReasonSuspended, isSuspended), step(job.Running, metav1.ConditionFalse, job.ReasonSuspended, isSuspended), created, status[0]}
+	switch shown := status[0]; {
+	case shown.Type == job.Created && mpi.Reason(shown.Reason) != job.ReasonJobSetCreated:
+		return []metav1.Condition{conditionLike(shown, job.Created, false, mpi.Reason(shown.Reason), shown.Message)}
+	case shown.Type == job.Created:
+		return waitingConditions(shown, job.ReasonPodsPending, job.ReasonWaitingForPods)
+	case shown.Type == trainer.TrainJobSuspended:
+		return append(waitingConditions(shown, job.ReasonSuspended, job.ReasonSuspended), shown)
 	}
 	return status
+}
+
+// waitingConditions returns the conditions of a job whose objects exist and whose pods do not run, for these reasons.
+// A reason without a fixed message gets the message that the status shows.
+func waitingConditions(shown metav1.Condition, pods, running mpi.Reason) []metav1.Condition {
+	messages := map[mpi.Reason]string{
+		job.ReasonPodsPending: podsPending, job.ReasonWaitingForPods: waitingForPods, job.ReasonSuspended: isSuspended,
+	}
+	return []metav1.Condition{
+		conditionLike(shown, job.PodsReady, false, pods, cmp.Or(messages[pods], shown.Message)),
+		conditionLike(shown, job.Running, false, running, cmp.Or(messages[running], shown.Message)),
+		conditionLike(shown, job.Created, true, job.ReasonJobSetCreated, allExist),
+	}
+}
+
+// conditionLike returns a condition with the times of another.
+func conditionLike(c metav1.Condition, kind string, is bool, reason mpi.Reason, message string) metav1.Condition {
+	c.Type, c.Status, c.Reason, c.Message = kind, metav1.ConditionFalse, string(reason), message
+	if is {
+		c.Status = metav1.ConditionTrue
+	}
+	return c
 }
 
 // RecordCompanion returns what RecordAnnotation is to say once a companion has something to add; the status is Kubeflow Trainer's.
@@ -160,20 +181,42 @@ func RecordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	return text
 }
 
-// encodeRecord writes conditions in the order of a job's life.
+// RecordFits reports whether a TrainJob has room for a record of its conditions.
+func RecordFits(trainJob *trainer.TrainJob, all []metav1.Condition) bool {
+	return encodeRecord(trainJob, all) != ""
+}
+
+// recordRoom returns how many bytes the other annotations of a TrainJob leave for the record.
+func recordRoom(trainJob *trainer.TrainJob) int {
+	room := validation.TotalAnnotationSizeLimitB - len(RecordAnnotation)
+	for key, value := range trainJob.Annotations {
+		if key != RecordAnnotation {
+			room -= len(key) + len(value)
+		}
+	}
+	return room
+}
+
+// encodeRecord writes conditions in the order of a job's life. It returns the empty string if there is no room for
+// them.
 func encodeRecord(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	all = RecordedConditions(all)
 	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
 		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
 	})
-	for i := range all {
-		all[i].Message = ClipMessage(all[i].Message, recordedMessage)
+	for _, limit := range recordedMessages {
+		for i := range all {
+			all[i].Message = ClipMessage(all[i].Message, limit)
+		}
+		text, err := json.Marshal(record{trainJob.UID, all})
+		if err != nil {
+			panic(err) // strings and times
+		}
+		if len(text) <= recordRoom(trainJob) {
+			return string(text)
+		}
 	}
-	text, err := json.Marshal(record{trainJob.UID, all})
-	if err != nil {
-		panic(err) // strings and times
-	}
-	return string(text)
+	return ""
 }
 
 // ClipMessage keeps a message within a limit of bytes. What others said is in it, and they may have said much.

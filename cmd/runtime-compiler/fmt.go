@@ -114,7 +114,8 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	return files, nil
 }
 
-// statNamed follows links of the repository as the compiler does: a pipeline may name the files of a change that is not reviewed yet.
+// statNamed follows links of the repository as the compiler does: a pipeline may name the files of a change that is
+// not reviewed yet.
 func statNamed(opened *compiling.Root, root, name string) (fs.FileInfo, error) {
 	if below := relativeTo(root, name); below != "" {
 		return fs.Stat(opened.FS(), below)

@@ -25,14 +25,18 @@ var openedBySpecs = map[string]struct {
 	files        map[string]string
 	command      []string
 }{
-	"importstr":     {"catalog", "bait.txt", map[string]string{"tenants/a.jsonnet": "error importstr '../catalog/bait.txt'"}, nil},
-	"importbin":     {"catalog", "bait.txt", map[string]string{"tenants/a.jsonnet": "error std.join('', [std.char(c) for c in importbin '../catalog/bait.txt'])"}, nil},
-	"import":        {"catalog", "bait.libsonnet", map[string]string{"tenants/a.jsonnet": "import '../catalog/bait.libsonnet'"}, nil},
+	"importstr": {"catalog", "bait.txt",
+		map[string]string{"tenants/a.jsonnet": "error importstr '../catalog/bait.txt'"}, nil},
+	"importbin": {"catalog", "bait.txt",
+		map[string]string{"tenants/a.jsonnet": "error std.join('', [std.char(c) for c in importbin '../catalog/bait.txt'])"}, nil},
+	"import": {"catalog", "bait.libsonnet",
+		map[string]string{"tenants/a.jsonnet": "import '../catalog/bait.libsonnet'"}, nil},
 	"program":       {"tenants", "bait.jsonnet", nil, nil},
 	"spec":          {"tenants", "bait.yaml", nil, nil},
 	"cluster":       {"overlays/other", "cluster.yaml", nil, nil},
 	"kustomization": {"overlays/local", "kustomization.yaml", nil, nil},
-	"resource":      {"overlays/local", "bait.yaml", map[string]string{"overlays/local/kustomization.yaml": "resources: [bait.yaml]\n"}, nil},
+	"resource": {"overlays/local", "bait.yaml",
+		map[string]string{"overlays/local/kustomization.yaml": "resources: [bait.yaml]\n"}, nil},
 	"patch": {"overlays/local", "bait.yaml", map[string]string{
 		"overlays/local/kustomization.yaml": "patches: [{path: bait.yaml, target: {kind: Namespace}}]\n"}, nil},
 	"function": {"overlays/local", "bait.jsonnet", map[string]string{
@@ -40,10 +44,11 @@ var openedBySpecs = map[string]struct {
 	"function's import": {"catalog", "bait.txt", map[string]string{
 		"overlays/local/kustomization.yaml": "patches: [{path: f.jsonnet, target: {kind: Namespace}}]\n",
 		"overlays/local/f.jsonnet":          "function(object) error importstr '../../catalog/bait.txt'"}, nil},
-	"file of a chart":      {"charts/own/files", "bait.txt", chartOf(`{{ fail (.Files.Get "files/bait.txt") }}`), nil},
-	"all files of a chart": {"charts/own/files", "bait.txt", chartOf(`{{ range $n, $d := .Files.Glob "**" }}{{ fail (toString $d) }}{{ end }}`), nil},
-	"template of a chart":  {"charts/own/templates", "b.yaml", chartOf(""), []string{"check"}},
-	"values of a chart":    {"charts/own", "values.yaml", chartOf(`{{ fail (toJson .Values) }}`), nil},
+	"file of a chart": {"charts/own/files", "bait.txt", chartOf(`{{ fail (.Files.Get "files/bait.txt") }}`), nil},
+	"all files of a chart": {"charts/own/files", "bait.txt",
+		chartOf(`{{ range $n, $d := .Files.Glob "**" }}{{ fail (toString $d) }}{{ end }}`), nil},
+	"template of a chart": {"charts/own/templates", "b.yaml", chartOf(""), []string{"check"}},
+	"values of a chart":   {"charts/own", "values.yaml", chartOf(`{{ fail (toJson .Values) }}`), nil},
 	"dependency of a chart": {"charts/own/charts/more", "values.yaml", chartOf(`{{ fail (toJson .Values) }}`,
 		"charts/own/charts/more/Chart.yaml", "{apiVersion: v2, name: more, version: 0.1.0}\n"), nil},
 	"overlay": {"overlays", "linked", nil, nil},
@@ -71,8 +76,8 @@ func chartOf(template string, more ...string) map[string]string {
 	return files
 }
 
-// ledToSecrets are links of an attacker: where a file leads, from the top of the repository or absolute; and more links. Package source
-// tests more of them.
+// ledToSecrets are links of an attacker: where a file leads, from the top of the repository or absolute; and more
+// links. Package source tests more of them.
 var ledToSecrets = map[string]struct {
 	target string
 	more   map[string]string
@@ -90,19 +95,22 @@ var ledToSecrets = map[string]struct {
 }
 
 // linkRepository is a repository in which FOLDER/BAIT is a link.
-func linkRepository(t *testing.T, folder, bait string, files map[string]string, target string, more map[string]string) string {
+func linkRepository(t *testing.T, folder, bait string, files map[string]string, target string,
+	more map[string]string) string {
 	t.Helper()
 	top := filepath.Join(t.TempDir(), ".work") // a root below a hidden folder is a root as others
 	repository := filepath.Join(top, "repository")
 	all := maps.Clone(bundle)
 	maps.Copy(all, files)
 	maps.Copy(all, map[string]string{"shared/key": secret, "shared/overlay/cluster.yaml": secret,
-		"shared/chart/Chart.yaml": "{apiVersion: v2, name: own, version: 0.1.0}", "shared/chart/templates/a.txt": `{{ fail "` + canary + `" }}`})
+		"shared/chart/Chart.yaml":      "{apiVersion: v2, name: own, version: 0.1.0}",
+		"shared/chart/templates/a.txt": `{{ fail "` + canary + `" }}`})
 	for _, hidden := range []string{".secrets", "catalog/.hidden", "../outside"} {
 		for _, name := range []string{"key", "cluster.yaml", "values.yaml"} {
 			all[hidden+"/"+name] = secret
 		}
-		maps.Copy(all, map[string]string{hidden + "/Chart.yaml": "{apiVersion: v2, name: own, version: 0.1.0}\n", hidden + "/templates/a.yaml": secret})
+		maps.Copy(all, map[string]string{hidden + "/Chart.yaml": "{apiVersion: v2, name: own, version: 0.1.0}\n",
+			hidden + "/templates/a.yaml": secret})
 	}
 	maps.DeleteFunc(all, func(name, _ string) bool { return name == filepath.Join(folder, bait) })
 	write(t, repository, all)
@@ -126,7 +134,8 @@ func write(t *testing.T, folder string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		name = filepath.Join(folder, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,8 +154,8 @@ func compilerOutput(t *testing.T, folder string, args ...string) string {
 	return string(printed)
 }
 
-// TestLinksToSecrets: nothing that a link of the repository leads to is shown if it is hidden or outside, whatever opens it. What a
-// revision holds is read through the same links.
+// TestLinksToSecrets: nothing that a link of the repository leads to is shown if it is hidden or outside, whatever
+// opens it. What a revision holds is read through the same links.
 func TestLinksToSecrets(t *testing.T) {
 	for name, opener := range openedBySpecs {
 		command := opener.command
@@ -157,8 +166,10 @@ func TestLinksToSecrets(t *testing.T) {
 			t.Run(fmt.Sprint(name, "/", kind), func(t *testing.T) {
 				t.Parallel()
 				repository := linkRepository(t, opener.folder, opener.bait, opener.files, link.target, link.more)
-				write(t, repository, map[string]string{".git/config": secret, ".GIT/config": secret, "vendor/.git": secret})
-				if printed := compilerOutput(t, repository, command...); strings.Contains(printed, canary) || strings.Contains(printed, "panic") {
+				write(t, repository, map[string]string{".git/config": secret, ".GIT/config": secret,
+					"vendor/.git": secret})
+				if printed := compilerOutput(t, repository, command...); strings.Contains(printed, canary) ||
+					strings.Contains(printed, "panic") {
 					t.Errorf("a secret is shown:\n%s", printed)
 				}
 			})
@@ -166,8 +177,10 @@ func TestLinksToSecrets(t *testing.T) {
 		if opener.command != nil {
 			continue
 		}
-		visible := cmp.Or(map[string]string{"overlays": "shared/overlay", "charts": "shared/chart"}[opener.folder], "shared/key")
-		for target, want := range map[string]bool{".secrets/key": false, ".secrets": false, "shared/../" + visible: true} {
+		visible := cmp.Or(map[string]string{"overlays": "shared/overlay", "charts": "shared/chart"}[opener.folder],
+			"shared/key")
+		for target, want := range map[string]bool{".secrets/key": false, ".secrets": false,
+			"shared/../" + visible: true} {
 			t.Run(fmt.Sprint(name, " in revision/", target), func(t *testing.T) {
 				t.Parallel()
 				repository := linkRepository(t, opener.folder, opener.bait, opener.files, target, nil)

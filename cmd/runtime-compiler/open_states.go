@@ -71,7 +71,7 @@ func (o *stateOpener) workingTree() (comparedState, error) {
 	o.repository = opened
 	found, err := openFolder(o.root, workingTree)
 	if err == nil {
-		found.files = source.Visible(opened.WorkingTree(os.DirFS(o.root)))
+		found.files = opened.WorkingTree(os.DirFS(o.root).(gitfs.FolderFS))
 		if top := opened.Top(); top != "" {
 			found.top = source.Whole(os.DirFS(top))
 		}

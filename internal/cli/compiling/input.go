@@ -79,8 +79,8 @@ func (f *Input) Options() compile.Options {
 // Root is the open folder of the specs.
 type Root struct{ *os.Root }
 
-// FS returns the files that specs may name. The specs of a change that is not reviewed yet must not show files of the machine that
-// compiles them, nor hidden ones.
+// FS returns the files that specs may name. The specs of a change that is not reviewed yet must not show files of the
+// machine that compiles them, nor hidden ones.
 func (r *Root) FS() fs.FS { return source.Visible(r.Root.FS()) }
 
 // OpenRoot opens the root. A path that is not a folder is a mistake on the command line.

@@ -1,7 +1,6 @@
 package gitfs
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -29,9 +28,9 @@ type Revision struct {
 // Hash names the commit, in 40 hexadecimal digits.
 func (v *Revision) Hash() string { return v.commit.Hash.String() }
 
-// FS returns the files of the folder that the repository was opened with, as they are in the revision and as far as specs may name
-// them. Where beside is not nil, it is another state of the same folder: a file that is the same there is read there, which is much
-// cheaper than unpacking it.
+// FS returns the files of the folder that the repository was opened with, as they are in the revision and as far as
+// specs may name them. Where beside is not nil, it is another state of the same folder: a file that is the same there
+// is read there, which is much cheaper than unpacking it.
 func (v *Revision) FS(beside fs.FS) fs.FS {
 	return source.Visible(&treeFS{revision: v, prefix: v.repository.prefix, beside: beside})
 }
@@ -62,7 +61,10 @@ func (t *treeFS) Open(name string) (fs.File, error) {
 }
 
 // Stat is Lstat: no path has a link in it.
-func (t *treeFS) Stat(name string) (fs.FileInfo, error) { return t.Lstat(name) }
+func (t *treeFS) Stat(name string) (fs.FileInfo, error) { return t.nodeAt(name) }
+
+// Lstat is about a symbolic link itself.
+func (t *treeFS) Lstat(name string) (fs.FileInfo, error) { return t.nodeAt(name) }
 
 // ReadDir lists a folder, sorted by name.
 func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -73,20 +75,11 @@ func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return found.listFolder()
 }
 
-// Lstat is about a symbolic link itself.
-func (t *treeFS) Lstat(name string) (fs.FileInfo, error) {
-	found, err := t.nodeAt(name)
-	if err != nil {
-		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
-	}
-	return found, nil
-}
-
 // ReadLink returns where a symbolic link leads.
 func (t *treeFS) ReadLink(name string) (string, error) {
 	found, err := t.nodeAt(name)
-	if err != nil || found.entry.Mode != filemode.Symlink {
-		return "", &fs.PathError{Op: "readlink", Path: name, Err: cmp.Or(err, fs.ErrInvalid)}
+	if err != nil {
+		return "", err
 	}
 	target, err := found.readContent()
 	return string(target), err

@@ -1,9 +1,9 @@
 // Package jsonnet evaluates spec files that are Jsonnet programs. A program yields one document or an array of documents; or it is a
 // function that overlays change objects with (call.go).
 //
-// Programs are pure: no external variables, no native functions, no clock, no network. Imports (import, importstr, importbin) are
-// relative to the file that imports and lead to regular files below the root of the repository. Callers pass a root that confines
-// symbolic links (source.Visible).
+// Programs are pure: no external variables, no native functions, no clock, no network. Imports (import, importstr,
+// importbin) are relative to the file that imports and lead to regular files below the root of the repository.
+// Callers pass a root that confines symbolic links (source.Visible).
 //
 // go-jsonnet has a limit for the depth of calls, but none for steps and memory, and a tail call that never ends crashes the whole
 // process (the overflow of a Go stack cannot be caught). Programs of strangers are therefore evaluated by SubprocessEvaluator: in a process of its

@@ -1,8 +1,8 @@
 // Package source holds bytes and positions, nothing else: the spec files of a repository, and spans inside them.
 //
-// The only door to files is an fs.FS, which may be a directory or the tree of a git revision. Visible opens what specs may name.
-// Find and Load never fail: a file
-// that cannot be read carries its error, so that a later stage reports it beside all other mistakes.
+// The only door to files is an fs.FS, which may be a directory or the tree of a git revision. Visible opens what
+// specs may name. Find and Load never fail: a file that cannot be read carries its error, so that a later stage
+// reports it beside all other mistakes.
 package source
 
 import (
@@ -320,11 +320,11 @@ func HoldsSpec(root fs.FS, name string) bool {
 // reportLinkedFolder reports a symbolic link to a folder, or out of the repository: the specs behind it are not read.
 func reportLinkedFolder(root fs.FS, name string) []*File {
 	info, err := fs.Stat(root, name)
-	switch {
-	case err != nil:
+	if err == nil && info.IsDir() {
+		err = ErrNotRegular
+	}
+	if err != nil {
 		return []*File{{Path: name, Err: err}}
-	case info.IsDir():
-		return []*File{{Path: name, Err: ErrNotRegular}}
 	}
 	return nil
 }

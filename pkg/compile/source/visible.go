@@ -11,23 +11,24 @@ import (
 
 // Why a path is not followed.
 var (
-	// ErrHidden means that a part of the path begins with a dot. The configuration of git, which may hold credentials, is such a file.
+	// ErrHidden means that a part of the path begins with a dot, as in `.git/config`, which may hold credentials.
 	ErrHidden = errors.New("hidden files are not read: name a file without a part that begins with `.`")
 	// ErrOutside means that a link leads out of the repository, or to an absolute path.
 	ErrOutside = errors.New("files outside the repository are not read: copy the file into it, and name the copy")
-	// ErrTooManyLinks means that a path has more links than Linux follows.
+	// ErrTooManyLinks means that a path has more links than Linux follows, or a loop of them.
 	ErrTooManyLinks = errors.New("there are more than 40 links, or a loop of them: name the file itself")
 )
 
 const maxLinks = 40
 
-// Visible returns the files of a repository that specs may name, on disk or in a revision. Links are followed part by part: neither
-// a name nor a link leads out of the repository or to a hidden file. Folders are listed without hidden files.
+// Visible returns the files of a repository that specs may name, on disk or in a revision. Links are followed part by
+// part: neither a name nor a link leads out of the repository or to a hidden file. Folders are listed without hidden
+// files.
 func Visible(files fs.FS) fs.FS {
 	return confinedFS{files, func(part string) bool { return strings.HasPrefix(part, ".") }}
 }
 
-// Whole returns the files of a repository with the hidden ones, but for git's own: those that set up pipelines are hidden.
+// Whole returns all files of a repository but git's own, in the same way: files that set up pipelines are hidden.
 func Whole(files fs.FS) fs.FS {
 	return confinedFS{files, func(part string) bool { return strings.EqualFold(part, ".git") }}
 }
@@ -80,7 +81,7 @@ func (c confinedFS) resolve(op, name string) (found string, err error) {
 	return w.at, nil
 }
 
-// linkWalk is on the way through a path.
+// linkWalk follows a path.
 type linkWalk struct {
 	confinedFS
 	// at has no links in it; rest are the parts that follow.

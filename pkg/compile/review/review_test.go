@@ -402,18 +402,18 @@ func TestNamedByPipelines(t *testing.T) {
 		"action at the top": {step("{uses: ./}"), "action.yml", "other.yml"},
 		"action of GitHub": {step("uses: ./.github/actions/x"), ".github/actions/x/run.sh",
 			".github/ISSUE_TEMPLATE/x.sh"},
-		"script of an action": {with2(step("uses: ./tools/ci"), "tools/ci/action.yml",
+		"script of an action": {withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
 			"runs: {main: dist/index.js}"), "tools/ci/dist/index.js", "tools/dist/index.js"},
-		"code of an action": {with2(step("uses: ./tools/ci"), "tools/ci/action.yml",
+		"code of an action": {withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
 			"runs: {main: index.js}"), "tools/ci/lib/gate.js", "tools/ci/README.md"},
-		"script by action_path": {with2(step("uses: ./tools/ci"), "tools/ci/action.yml",
+		"script by action_path": {withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
 			"runs: {steps: [{run: '${{ github.action_path }}/../run.sh'}]}"), "tools/run.sh", "run.sh"},
-		"nested action": {with2(with2(step("uses: ./tools/ci"), "tools/ci/action.yml",
+		"nested action": {withFile(withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
 			"runs: {steps: [{uses: ./tools/more}]}"), "tools/more/action.yaml",
 			"runs: {steps: [{run: hack/gate.sh}]}"), "hack/gate.sh", "hack/other.sh"},
-		"action of an action of GitHub": {with2(step("uses: ./.github/actions/x"), ".github/actions/x/action.yml",
+		"action of an action of GitHub": {withFile(step("uses: ./.github/actions/x"), ".github/actions/x/action.yml",
 			"runs: {steps: [{uses: ./tools/more}]}"), "tools/more/action.yml", "tools/action.yml"},
-		"reusable workflow": {with2(step("uses: ./.github/workflows/y.yml"), ".github/workflows/y.yml",
+		"reusable workflow": {withFile(step("uses: ./.github/workflows/y.yml"), ".github/workflows/y.yml",
 			"jobs: {a: {steps: [{uses: \"./tools/ci\"}]}}"), "tools/ci/action.yml", "tools/action.yml"},
 		"after cd":  {run("cd tools && ./inner.sh"), "tools/inner.sh", "tools/other.sh"},
 		"after two": {run("cd tools; cd 'ci'; sh inner.sh"), "tools/ci/inner.sh", "other/inner.sh"},
@@ -428,9 +428,9 @@ func TestNamedByPipelines(t *testing.T) {
 		"defaults": {step("{run: ./inner.sh}]}, b: {defaults: {run: {\"working-directory\": ./tools}}, steps: ["), "tools/inner.sh", "other/inner.sh"},
 		"workspace": {step("{run: $GITHUB_WORKSPACE/tools/inner.sh}"), "tools/inner.sh",
 			"other/inner.sh"},
-		"beside the script": {with2(run("tools/a.sh"), "tools/a.sh", `. "$(dirname "$0")/lib.sh"`),
+		"beside the script": {withFile(run("tools/a.sh"), "tools/a.sh", `. "$(dirname "$0")/lib.sh"`),
 			"tools/lib.sh", "other/lib.sh"},
-		"below a folder": {with2(run("cd tools && ci/a.sh"), "tools/ci/a.sh", "./lib/b.sh"),
+		"below a folder": {withFile(run("cd tools && ci/a.sh"), "tools/ci/a.sh", "./lib/b.sh"),
 			"tools/lib/b.sh", "other/lib/b.sh"},
 		"dots in a name":       {run("python3 check.v2.py"), "check.v2.py", "check.py"},
 		"include":              {ci("include: ci/a.yml"), "ci/a.yml", "ci/b.yml"},
@@ -446,9 +446,9 @@ func TestNamedByPipelines(t *testing.T) {
 		"include of hidden":   {ci("include: '.ci/*.yml'"), ".ci/a.yml", "ci/a.yml"},
 		"include by variable": {ci("include: 'ci/$KIND/a.yml'"), "ci/x/a.yml", "ci/x/b.yml"},
 		"include among specs": {ci("include: 'charts/ci/*.yml'"), "charts/ci/a.yml", "charts/a.yml"},
-		"nested include": {with2(ci("include: 'ci/*.yml'"), "ci/a.yml",
+		"nested include": {withFile(ci("include: 'ci/*.yml'"), "ci/a.yml",
 			"include: [{local: '/more/**.yml'}]"), "more/x/b.yml", "x/b.yml"},
-		"script of an include": {with2(ci("include: 'ci/*.yml'"), "ci/a.yml",
+		"script of an include": {withFile(ci("include: 'ci/*.yml'"), "ci/a.yml",
 			"gate: {script: [hack/gate.sh]}"), "hack/gate.sh", "hack/other.sh"},
 		"include by an anchor": {ci(".a: &a\n- local: 'ci/*.yml'\ninclude: *a\n"), "ci/a.yml",
 			"ci/deep/a.yml"},
@@ -478,7 +478,7 @@ func TestNamedByPipelines(t *testing.T) {
 	}
 }
 
-func with2(files map[string]string, name, content string) map[string]string {
+func withFile(files map[string]string, name, content string) map[string]string {
 	all := maps.Clone(files)
 	all[name] = content
 	return all

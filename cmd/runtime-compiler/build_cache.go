@@ -28,13 +28,13 @@ import (
 type buildCache struct {
 	file, key string
 	root, out string
-	files     *os.Root
+	files     *compiling.Root
 }
 
 // maxCachedBuilds is how many builds are kept. Older ones are removed.
 const maxCachedBuilds = 64
 
-func openBuildCache(root *os.Root, input *compiling.Input, out string) buildCache {
+func openBuildCache(root *compiling.Root, input *compiling.Input, out string) buildCache {
 	r := buildCache{root: input.Root, out: out, files: root}
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
@@ -35,7 +36,7 @@ func TestNextWaitsForWhatIsGone(t *testing.T) {
 // TestGone: files are gone that had a content and have none now.
 func TestGone(t *testing.T) {
 	root := t.TempDir()
-	folder, err := os.OpenRoot(root)
+	folder, err := (&compiling.Input{Root: root}).OpenRoot()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,9 +81,14 @@ func formatFiles(cmd *cobra.Command, args []string, flags fmtOptions) error {
 
 // filesToFormat returns the files that were named, or all of the repository.
 func filesToFormat(args []string, root string) ([]specFile, error) {
+	opened, err := (&compiling.Input{Root: root}).OpenRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
 	var files []specFile
 	for _, name := range args {
-		info, err := os.Stat(name)
+		info, err := statNamed(opened, root, name)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("open FILE: %w", err)
@@ -97,11 +102,6 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 	if len(args) > 0 {
 		return files, nil
 	}
-	opened, err := (&compiling.Input{Root: root}).OpenRoot()
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Close()
 	for _, folder := range []string{"catalog", "tenants", "overlays"} {
 		found, err := specsBelow(opened.FS(), folder)
 		if err != nil {
@@ -112,6 +112,15 @@ func filesToFormat(args []string, root string) ([]specFile, error) {
 		}
 	}
 	return files, nil
+}
+
+// statNamed follows links of the repository as the compiler does: a pipeline may name the files of a change that is
+// not reviewed yet.
+func statNamed(opened *compiling.Root, root, name string) (fs.FileInfo, error) {
+	if below := relativeTo(root, name); below != "" {
+		return fs.Stat(opened.FS(), below)
+	}
+	return os.Stat(name)
 }
 
 // isJsonnet reports whether a file is a program: a spec, a library, or a function of an overlay.

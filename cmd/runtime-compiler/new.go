@@ -173,7 +173,7 @@ func (r *newOptions) run(cmd *cobra.Command, name string) error {
 	if err := r.requireFlags(cmd, known); err != nil {
 		return err
 	}
-	draft, err := scaffold.NewDraft(root.FS(), r.kind, name, r.schemas, r.writtenFlags(cmd), known)
+	draft, err := scaffold.NewDraft(source.Whole(root.Root.FS()), r.kind, name, r.schemas, r.writtenFlags(cmd), known)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func commandOfKind(kind string) string {
 }
 
 // write writes new files only, the spec last: it is the one that counts. A chart is one thing to its reader.
-func (r *newOptions) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Draft) error {
+func (r *newOptions) write(cmd *cobra.Command, root *compiling.Root, draft *scaffold.Draft) error {
 	write := func(files []scaffold.File, tell bool) error {
 		for _, file := range files {
 			if err := writeNewFile(root, file); err != nil {
@@ -271,7 +271,7 @@ func (r *newOptions) write(cmd *cobra.Command, root *os.Root, draft *scaffold.Dr
 	return write([]scaffold.File{draft.Spec}, true)
 }
 
-func writeNewFile(root *os.Root, f scaffold.File) error {
+func writeNewFile(root *compiling.Root, f scaffold.File) error {
 	if err := root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type comparedState struct {
 	// name is how it was asked for, hash the commit behind it, "" for a folder.
 	name, hash string
 	files      fs.FS
-	// top is the whole repository, for the files beside the specs; nil where it is not known.
+	// top is the whole repository as far as it is known, for the files beside the specs.
 	top   fs.FS
 	close func() error
 }
@@ -71,9 +71,9 @@ func (o *stateOpener) workingTree() (comparedState, error) {
 	o.repository = opened
 	found, err := openFolder(o.root, workingTree)
 	if err == nil {
-		found.files = opened.WorkingTree(found.files)
+		found.files = opened.WorkingTree(os.DirFS(o.root).(gitfs.FolderFS))
 		if top := opened.Top(); top != "" {
-			found.top = os.DirFS(top)
+			found.top = source.Whole(os.DirFS(top))
 		}
 	}
 	return found, err
@@ -161,7 +161,7 @@ func openFolder(folder, name string) (comparedState, error) {
 	if err != nil {
 		return comparedState{}, err
 	}
-	return comparedState{name: name, files: root.FS(), close: root.Close}, nil
+	return comparedState{name: name, files: root.FS(), top: source.Whole(root.Root.FS()), close: root.Close}, nil
 }
 
 func noCleanup() error { return nil }

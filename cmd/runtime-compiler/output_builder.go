@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
@@ -17,7 +17,7 @@ import (
 // outputBuilder brings an output folder up to date with a repository.
 type outputBuilder struct {
 	ctx     context.Context //nolint:containedctx // of one run
-	root    *os.Root
+	root    *compiling.Root
 	options compile.Options
 	reports *reportOptions
 	cache   buildCache

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
@@ -38,7 +39,7 @@ var compileWays = []compileWay{
 // buildVerifier compiles in several ways, compares what comes of it, and compares that with the output folder. It writes nothing.
 type buildVerifier struct {
 	ctx     context.Context //nolint:containedctx // of one run
-	root    *os.Root
+	root    *compiling.Root
 	options compile.Options
 	out     string
 	report  io.Writer

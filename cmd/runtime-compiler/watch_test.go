@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/cli/compiling"
 	"lockstep.dev/lockstep/pkg/compile/incremental"
 )
 
@@ -187,7 +188,7 @@ func TestWatchNoticesSameTick(t *testing.T) {
 
 func watcherOf(t *testing.T) *buildWatcher {
 	t.Helper()
-	root, err := os.OpenRoot(t.TempDir())
+	root, err := (&compiling.Input{Root: t.TempDir()}).OpenRoot()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,18 +40,6 @@ func (r *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(r.FS, name)
 }
 
-// Lstat implements fs.ReadLinkFS.
-func (r *recordingFS) Lstat(name string) (fs.FileInfo, error) {
-	r.record(name)
-	return fs.Lstat(r.FS, name)
-}
-
-// ReadLink implements fs.ReadLinkFS.
-func (r *recordingFS) ReadLink(name string) (string, error) {
-	r.record(name)
-	return fs.ReadLink(r.FS, name)
-}
-
 // recordAll records a folder to its depths.
 func (r *recordingFS) recordAll(folder string) {
 	// What cannot be read is recorded, and is the same nowhere.

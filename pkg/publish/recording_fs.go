@@ -45,9 +45,3 @@ func (r *OpenRecordingFS) Stat(name string) (fs.FileInfo, error) { return fs.Sta
 
 // ReadDir implements fs.ReadDirFS.
 func (r *OpenRecordingFS) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
-
-// Lstat implements fs.ReadLinkFS.
-func (r *OpenRecordingFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(r.FS, name) }
-
-// ReadLink implements fs.ReadLinkFS.
-func (r *OpenRecordingFS) ReadLink(name string) (string, error) { return fs.ReadLink(r.FS, name) }

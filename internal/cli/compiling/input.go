@@ -3,6 +3,7 @@ package compiling
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -75,9 +76,15 @@ func (f *Input) Options() compile.Options {
 	return compile.Options{Cluster: f.Cluster, Today: time.Now().UTC().Format(time.DateOnly), Workers: cmp.Or(f.Workers, runtime.GOMAXPROCS(0)), Jsonnet: sandbox.JsonnetEvaluator(), Charts: sandbox.ChartRenderer()}
 }
 
-// OpenRoot opens the root. Nothing outside of it can be read, not even through symbolic links: the specs of a change that nobody has
-// reviewed yet must not show files of the machine that compiles them. A path that is not a folder is a mistake on the command line.
-func (f *Input) OpenRoot() (*os.Root, error) {
+// Root is the open folder of the specs.
+type Root struct{ *os.Root }
+
+// FS returns the files that specs may name. The specs of a change that is not reviewed yet must not show files of the
+// machine that compiles them, nor hidden ones.
+func (r *Root) FS() fs.FS { return source.Visible(r.Root.FS()) }
+
+// OpenRoot opens the root. A path that is not a folder is a mistake on the command line.
+func (f *Input) OpenRoot() (*Root, error) {
 	info, err := os.Stat(f.Root)
 	if err != nil {
 		return nil, fmt.Errorf("open --root `%s`: %w", f.Root, source.Reason(err))
@@ -89,7 +96,7 @@ func (f *Input) OpenRoot() (*os.Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open --root `%s`: %w", f.Root, source.Reason(err))
 	}
-	return root, nil
+	return &Root{root}, nil
 }
 
 // PathInCheckout returns the path of a file below Root for services that know the checkout, not --root: relative to where the command runs, which

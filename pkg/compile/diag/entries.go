@@ -81,8 +81,10 @@ const firstRule Code = "LS4000"
 var entries = []Entry{
 	{
 		Code: UnreadableFile, Severity: Error, Title: "a spec file cannot be read",
-		Why: "A file that is skipped would be a tenant or a runtime that disappears. Links that lead out of the repository, pipes and " +
-			"devices are never followed, because the specs may come from somebody whom nobody has reviewed yet. Positions and names need UTF-8. A carriage return that ends a line alone, and characters that change the order of text, show a reviewer " +
+		Why: "A file that is skipped would be a tenant or a runtime that disappears. Links that lead out of the repository or to " +
+			"hidden files, pipes and devices are never followed: specs of a pull request may come from a stranger, and " +
+			"`.git/config` may hold credentials. Positions and names need UTF-8. A carriage return that ends a line alone, and " +
+			"characters that change the order of text, show a reviewer " +
 			"something else than is read: what looks like a comment may be a value.",
 		Do: "Put a regular UTF-8 file of at most 1 MiB in its place, or remove it. Large files can be split: a file may hold several documents, " +
 			"a folder several files. Remove the character that the message shows; write it as `\\u202e` in double quotes where a value needs it.",

@@ -11,6 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Revision is the content of a repository at a commit.
@@ -26,16 +28,17 @@ type Revision struct {
 // Hash names the commit, in 40 hexadecimal digits.
 func (v *Revision) Hash() string { return v.commit.Hash.String() }
 
-// FS returns the files of the folder that the repository was opened with, as they are in the revision. Where beside is not nil, it is
-// another state of the same folder: a file that is the same there is read there, which is much cheaper than unpacking it.
+// FS returns the files of the folder that the repository was opened with, as they are in the revision and as far as
+// specs may name them. Where beside is not nil, it is another state of the same folder: a file that is the same there
+// is read there, which is much cheaper than unpacking it.
 func (v *Revision) FS(beside fs.FS) fs.FS {
-	return &treeFS{revision: v, prefix: v.repository.prefix, beside: beside}
+	return source.Visible(&treeFS{revision: v, prefix: v.repository.prefix, beside: beside})
 }
 
 // Top returns the files of the whole repository, as they are in the revision.
-func (v *Revision) Top() fs.FS { return &treeFS{revision: v, prefix: "."} }
+func (v *Revision) Top() fs.FS { return source.Whole(&treeFS{revision: v, prefix: "."}) }
 
-// treeFS is a revision as a file system. Symbolic links are followed inside of the folder, as os.Root does.
+// treeFS is a revision as a file system without symbolic links: what is around it follows them.
 type treeFS struct {
 	revision *Revision
 	// prefix is the way from the top of the repository to the folder.
@@ -43,17 +46,9 @@ type treeFS struct {
 	beside fs.FS
 }
 
-// maxLinks is how many symbolic links one path may follow; Linux allows as many.
-const maxLinks = 40
-
-var (
-	errEscapes  = errors.New("path escapes from the folder")
-	errTooLinks = errors.New("too many levels of symbolic links")
-)
-
 // Open opens a file or a folder.
 func (t *treeFS) Open(name string) (fs.File, error) {
-	found, err := t.followLinks("open", name)
+	found, err := t.nodeAt(name)
 	if err != nil {
 		return nil, err
 	}
@@ -65,93 +60,29 @@ func (t *treeFS) Open(name string) (fs.File, error) {
 	return &openFile{treeNode: found}, nil
 }
 
-// Stat is about what a symbolic link leads to.
-func (t *treeFS) Stat(name string) (fs.FileInfo, error) { return t.followLinks("stat", name) }
+// Stat is Lstat: no path has a link in it.
+func (t *treeFS) Stat(name string) (fs.FileInfo, error) { return t.nodeAt(name) }
+
+// Lstat is about a symbolic link itself.
+func (t *treeFS) Lstat(name string) (fs.FileInfo, error) { return t.nodeAt(name) }
 
 // ReadDir lists a folder, sorted by name.
 func (t *treeFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	found, err := t.followLinks("readdir", name)
+	found, err := t.nodeAt(name)
 	if err != nil {
 		return nil, err
 	}
 	return found.listFolder()
 }
 
-// Lstat is about a symbolic link itself.
-func (t *treeFS) Lstat(name string) (fs.FileInfo, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrInvalid}
-	}
-	parent, err := t.followLinks("lstat", path.Dir(name))
-	if err != nil {
-		return nil, err
-	}
-	found, err := t.nodeAt(path.Join(parent.path, path.Base(name)))
-	if err != nil {
-		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
-	}
-	return found, nil
-}
-
 // ReadLink returns where a symbolic link leads.
 func (t *treeFS) ReadLink(name string) (string, error) {
-	info, err := t.Lstat(name)
+	found, err := t.nodeAt(name)
 	if err != nil {
 		return "", err
 	}
-	found, isNode := info.(*treeNode)
-	if !isNode || found.entry.Mode != filemode.Symlink {
-		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
-	}
 	target, err := found.readContent()
 	return string(target), err
-}
-
-// followLinks finds what a path leads to, links followed.
-func (t *treeFS) followLinks(op, name string) (*treeNode, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
-	}
-	// Most paths have no link in them: one look is enough.
-	if found, err := t.nodeAt(name); err == nil && found.entry.Mode != filemode.Symlink {
-		return found, nil
-	}
-	found, err := t.walkLinks(name)
-	if err != nil {
-		return nil, &fs.PathError{Op: op, Path: name, Err: err}
-	}
-	return found, nil
-}
-
-// walkLinks goes through a path element by element.
-func (t *treeFS) walkLinks(name string) (*treeNode, error) {
-	at, rest, links := ".", strings.Split(name, "/"), 0
-	for len(rest) > 0 {
-		element := rest[0]
-		rest = rest[1:]
-		if element == ".." && at == "." {
-			return nil, errEscapes
-		}
-		found, err := t.nodeAt(path.Join(at, element))
-		switch {
-		case err != nil:
-			return nil, err
-		case found.entry.Mode != filemode.Symlink:
-			at = found.path
-			continue
-		}
-		target, err := found.readContent()
-		switch links++; {
-		case err != nil:
-			return nil, err
-		case links > maxLinks:
-			return nil, errTooLinks
-		case path.IsAbs(string(target)):
-			return nil, errEscapes
-		}
-		rest = append(strings.Split(string(target), "/"), rest...)
-	}
-	return t.nodeAt(at)
 }
 
 // nodeAt finds an entry by a path without links.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // ErrSubmodule says that files are in a submodule, whose content is in another repository.
@@ -18,14 +20,11 @@ func submoduleError(full string) error {
 	return fmt.Errorf("`%s` %w: its files are in another repository, and a revision has no more of them than the name of a commit. Move them into this repository, for example with `git subtree add`; diff can also compare two folders, in which submodules are checked out", full, ErrSubmodule)
 }
 
-// WorkingTree returns the files of the working tree of the folder that the repository was opened with, in which submodules are refused as in a
-// revision: nobody could tell specs that are not checked out from specs that do not exist, and a commit would not have them.
-func (r *Repository) WorkingTree(files fs.FS) fs.FS {
-	found := r.submodulePaths()
-	if len(found) == 0 {
-		return files
-	}
-	return &fsWithoutSubmodules{files, r.Prefix(), found}
+// WorkingTree returns the files of the folder that the repository was opened with, as they are on disk and as far as
+// specs may name them. Submodules are refused as in a revision: specs that are not checked out would look like specs
+// that do not exist, and a commit would not have them.
+func (r *Repository) WorkingTree(files FolderFS) fs.FS {
+	return source.Visible(&fsWithoutSubmodules{files, r.Prefix(), r.submodulePaths()})
 }
 
 // submodulePaths are those of the index below the folder, relative to it. An index in a form that the library does not read, such as a split one,
@@ -46,9 +45,16 @@ func (r *Repository) submodulePaths() []string {
 	return found
 }
 
-// fsWithoutSubmodules are files without submodules.
+// FolderFS is the file system of package os.
+type FolderFS interface {
+	fs.StatFS
+	fs.ReadDirFS
+	fs.ReadLinkFS
+}
+
+// fsWithoutSubmodules are files without submodules, for Visible, which looks at all parts of a path.
 type fsWithoutSubmodules struct {
-	files      fs.FS
+	FolderFS
 	prefix     string
 	submodules []string
 }
@@ -64,28 +70,12 @@ func (w *fsWithoutSubmodules) refuseSubmodule(op, name string) error {
 	return nil
 }
 
-// Open implements fs.FS.
-func (w *fsWithoutSubmodules) Open(name string) (fs.File, error) {
-	if err := w.refuseSubmodule("open", name); err != nil {
-		return nil, err
-	}
-	return w.files.Open(name)
-}
-
-// Stat implements fs.StatFS.
-func (w *fsWithoutSubmodules) Stat(name string) (fs.FileInfo, error) {
-	if err := w.refuseSubmodule("stat", name); err != nil {
-		return nil, err
-	}
-	return fs.Stat(w.files, name)
-}
-
 // ReadDir implements fs.ReadDirFS.
 func (w *fsWithoutSubmodules) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := w.refuseSubmodule("readdir", name); err != nil {
 		return nil, err
 	}
-	return fs.ReadDir(w.files, name)
+	return w.FolderFS.ReadDir(name)
 }
 
 // Lstat implements fs.ReadLinkFS.
@@ -93,13 +83,5 @@ func (w *fsWithoutSubmodules) Lstat(name string) (fs.FileInfo, error) {
 	if err := w.refuseSubmodule("lstat", name); err != nil {
 		return nil, err
 	}
-	return fs.Lstat(w.files, name)
-}
-
-// ReadLink implements fs.ReadLinkFS.
-func (w *fsWithoutSubmodules) ReadLink(name string) (string, error) {
-	if err := w.refuseSubmodule("readlink", name); err != nil {
-		return "", err
-	}
-	return fs.ReadLink(w.files, name)
+	return w.FolderFS.Lstat(name)
 }

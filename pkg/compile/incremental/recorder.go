@@ -153,18 +153,6 @@ func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// Lstat implements fs.ReadLinkFS. It is asked of what cannot be read.
-func (r *Recorder) Lstat(name string) (fs.FileInfo, error) {
-	r.noteFailure()
-	return fs.Lstat(r.root, name)
-}
-
-// ReadLink implements fs.ReadLinkFS.
-func (r *Recorder) ReadLink(name string) (string, error) {
-	r.noteFailure()
-	return fs.ReadLink(r.root, name)
-}
-
 // ReadDir implements fs.ReadDirFS.
 func (r *Recorder) ReadDir(name string) ([]fs.DirEntry, error) {
 	info, err := fs.Stat(r.root, name)

@@ -1,9 +1,9 @@
 // Package jsonnet evaluates spec files that are Jsonnet programs. A program yields one document or an array of documents; or it is a
 // function that overlays change objects with (call.go).
 //
-// Programs are pure: no external variables, no native functions, no clock, no network. Imports (import, importstr, importbin) are
-// relative to the file that imports, lead to regular files below the root of the repository, through no symbolic link that leads out
-// of it, and to nothing whose path has a part that begins with `.`, because .git holds credentials.
+// Programs are pure: no external variables, no native functions, no clock, no network. Imports (import, importstr,
+// importbin) are relative to the file that imports and lead to regular files below the root of the repository.
+// Callers pass a root that confines symbolic links (source.Visible).
 //
 // go-jsonnet has a limit for the depth of calls, but none for steps and memory, and a tail call that never ends crashes the whole
 // process (the overflow of a Go stack cannot be caught). Programs of strangers are therefore evaluated by SubprocessEvaluator: in a process of its
@@ -124,11 +124,6 @@ func resolveImport(from, imported string) (string, error) {
 	if name == "." || !fs.ValidPath(name) {
 		return "", fmt.Errorf("cannot import `%s`: it is not below the root of the repository", imported)
 	}
-	for _, part := range strings.Split(name, "/") {
-		if strings.HasPrefix(part, ".") {
-			return "", fmt.Errorf("cannot import `%s`: hidden files are not read", imported)
-		}
-	}
 	return name, nil
 }
 
@@ -136,7 +131,7 @@ func resolveImport(from, imported string) (string, error) {
 func readImport(root fs.FS, name string) ([]byte, error) {
 	data, err := source.ReadBounded(root, name, MaxImport)
 	if err != nil {
-		return nil, fmt.Errorf("cannot import `%s`: %w", name, err)
+		return nil, fmt.Errorf("cannot import `%s`: %w", name, source.Reason(err))
 	}
 	return data, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func evaluate(root fs.FS, program string) Result {
-	return InProcessEvaluator{}.Evaluate(root, []*source.File{source.NewFile("tenants/a.jsonnet", []byte(program))})[0]
+	return InProcessEvaluator{}.Evaluate(source.Visible(root), []*source.File{source.NewFile("tenants/a.jsonnet", []byte(program))})[0]
 }
 
 // outcome is what people see of a result.
@@ -46,8 +46,8 @@ func TestEvaluate(t *testing.T) {
 		"up":          {"elsewhere below the root", `{a: importstr '../lib/text.txt', b: importbin '../lib/text.txt'}`, `{"a":"a\nb","b":[97,10,98]}`},
 		"outside":     {"not above it", `import '../../x.libsonnet'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `../../x.libsonnet`: it is not below the root of the repository"},
 		"absolute":    {"nor by an absolute path", `importstr '/etc/passwd'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `/etc/passwd`: the path must be relative to the file, with slashes"},
-		"hidden":      {"nor credentials", `importstr '../.git/config'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `../.git/config`: hidden files are not read"},
-		"missing":     {"a path that leads nowhere", `import 'x'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `tenants/x`: open tenants/x: file does not exist"},
+		"hidden":      {"nor credentials", `importstr '../.git/config'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `.git/config`: hidden files are not read: name a file without a part that begins with `.`"},
+		"missing":     {"a path that leads nowhere", `import 'x'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `tenants/x`: file does not exist"},
 		"folder":      {"a folder", `importstr '../lib'`, "tenants/a.jsonnet:1:1 cannot be evaluated: cannot import `lib`: lib: not a regular file"},
 		"syntax":      {"a mistake of the program", "{\n  a: ,\n}", "tenants/a.jsonnet:2:6 not valid Jsonnet: Unexpected: \",\" while parsing terminal"},
 		"in a lib":    {"a mistake of a library is named with its place", `import 'bad.libsonnet'`, "tenants/bad.libsonnet:2:6 not valid Jsonnet: Unexpected: \"}\" while parsing terminal"},

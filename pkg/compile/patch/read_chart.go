@@ -69,7 +69,7 @@ func (r chartReader) readFiles() []chart.File {
 	return files
 }
 
-// walkFiles reads the chart, within limits. Hidden files are left out, as they are not a part of one.
+// walkFiles reads the chart, within limits.
 func (r chartReader) walkFiles() ([]chart.File, error) {
 	var files []chart.File
 	folder, left := r.component.Chart.V, int64(maxChart)
@@ -77,7 +77,7 @@ func (r chartReader) walkFiles() ([]chart.File, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() || strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir():
 			return nil
 		}
 		data, err := source.ReadBounded(r.root, name, min(left, maxFile))

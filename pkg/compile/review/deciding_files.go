@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Files beside the specs that decide what runs on a pull request, who must look at it, what of it they see, and what stops it: those at the
@@ -52,37 +54,67 @@ func compareDecidingFiles(before, after fs.FS) []group.DecidingFile {
 	return found
 }
 
-// readDecidingFiles reads the files. What cannot be read is not there.
+// readDecidingFiles reads the files, and those that they name.
 func readDecidingFiles(root fs.FS) map[string][]byte {
-	all := map[string][]byte{}
-	add := func(name string) {
-		if data, err := fs.ReadFile(root, name); err == nil {
-			all[name] = data
-		}
-	}
+	r, top := decidingReader{root: root, all: map[string][]byte{}, looked: map[string]bool{}}, []string{"."}
 	for _, name := range decidingFiles {
-		add(name)
+		r.read(name, top)
 	}
 	for _, folder := range decidingFolders {
-		_ = fs.WalkDir(root, folder, func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() && !slices.Contains(texts, path.Base(path.Dir(name))) {
-				add(name)
-			}
-			return nil
-		})
+		r.readFolder(folder, top, func(name string) bool { return !slices.Contains(texts, path.Base(path.Dir(name))) })
 	}
-	for _, name := range slices.Collect(maps.Keys(all)) {
-		if isRunFile(name) {
-			followNamedFiles(root, all[name], all)
+	return r.all
+}
+
+// decidingReader collects files. Each is read once.
+type decidingReader struct {
+	root fs.FS
+	all  map[string][]byte
+	// looked are the names that texts may have meant, and patterns.
+	looked map[string]bool
+}
+
+// read reads a file, and what it names below some folders and around itself. What cannot be read is not there.
+func (r *decidingReader) read(name string, folders []string) {
+	if _, known := r.all[name]; known {
+		return
+	}
+	data, err := source.ReadBounded(r.root, name, largest)
+	if err != nil {
+		return
+	}
+	r.all[name] = data
+	if !isRunFile(name) || len(data) > largestText {
+		return
+	}
+	folders = slices.Clip(folders)
+	if folder := path.Dir(name); !slices.Contains(folders, folder) {
+		folders = append(folders, folder)
+	}
+	r.followNames(variables.ReplaceAll(data, nil), folders)
+	if isYAML(name) && utf8.Valid(data) {
+		var reader syntax.Reader
+		roots, _ := reader.YAML(source.NewFile(name, data)) // what is not YAML includes nothing
+		left := maxNodes
+		for _, root := range roots {
+			r.readIncluded(root, false, &left)
 		}
 	}
-	return all
+}
+
+func (r *decidingReader) readFolder(folder string, folders []string, wanted func(name string) bool) {
+	_ = fs.WalkDir(r.root, folder, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && wanted(name) {
+			r.read(name, folders)
+		}
+		return nil
+	})
 }
 
 // isRunFile reports whether a file is one that is run, or that says what is: a list of owners names files for other reasons.
 func isRunFile(name string) bool {
 	switch base := path.Base(name); path.Ext(base) {
-	case ".sh", ".bash", ".py", ".js", ".mjs", ".ts", ".rb", ".pl", ".mk", ".yml", ".yaml":
+	case ".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".mk", ".yml", ".yaml":
 		return true
 	case "":
 		return base != "CODEOWNERS" && !strings.HasPrefix(base, "OWNERS")
@@ -93,27 +125,96 @@ func isRunFile(name string) bool {
 // reads are programs that read a file which nobody names.
 var reads = map[string]string{"make": "Makefile", "task": "Taskfile.yml", "just": "justfile"}
 
-// named are words of a pipeline that may be files, or programs that read one.
-var named = regexp.MustCompile(`\b(?:make|task|just)\b|[\w.-]*/[\w./-]+|[\w-]+\.[A-Za-z]\w*`)
+var (
+	// named are words of a pipeline that may be files, folders of actions, or programs that read a file.
+	named = regexp.MustCompile(`\b(?:make|task|just)\b|[\w.-]*/[\w./-]+|\./|[\w.-]+\.[A-Za-z]\w*`)
+	// entered are words before a folder in which something runs.
+	entered = regexp.MustCompile(`(?i)(?:\b(?:cd|pushd|dir|working[-_]?dir(?:ectory)?)\b["']?\s*[:(]?|\s-C|--directory)` +
+		`[\s="']*([\w./-]+)`)
+	// variables are mostly the top of the checkout, or the folder of the file.
+	variables = regexp.MustCompile(`\$\{\{[^}]*\}\}|\$\{[^}]*\}|\$\((?:(?:dirname|git|pwd)\b[^()]*|[\w.-]+)\)|\$\w+`)
+)
 
-// followNamedFiles reads the files that a text names, and those that these name, which decide what it does.
-func followNamedFiles(root fs.FS, text []byte, all map[string][]byte) {
+// followNames reads the files and actions that a text names, below folders and those that it enters.
+func (r *decidingReader) followNames(text []byte, folders []string) {
+	for _, match := range entered.FindAllSubmatch(text, -1) {
+		for _, folder := range slices.Clone(folders) {
+			next := path.Join(folder, string(match[1]))
+			if info, err := fs.Stat(r.root, next); len(folders) < maxFolders && err == nil && info.IsDir() &&
+				!slices.Contains(folders, next) {
+				folders = append(folders, next)
+			}
+		}
+	}
 	for _, word := range named.FindAll(text, -1) {
-		name := path.Clean(strings.TrimLeft(string(word), "/"))
-		name = cmp.Or(reads[name], name)
-		top, _, _ := strings.Cut(name, "/")
-		if _, known := all[name]; known || !fs.ValidPath(name) || !isRunFile(name) || slices.Contains(specs, top) {
-			continue
-		}
-		if info, err := fs.Stat(root, name); err != nil || !info.Mode().IsRegular() || info.Size() > largest {
-			continue
-		}
-		if data, err := fs.ReadFile(root, name); err == nil {
-			all[name] = data
-			followNamedFiles(root, data, all)
+		for _, folder := range folders {
+			r.readNamed(path.Join(folder, cmp.Or(reads[string(word)], string(word))), folders)
 		}
 	}
 }
 
-// largest is as much as a script or a pipeline has, in bytes: what is larger is a program or data.
-const largest = 1 << 20
+// readNamed reads a file if it is one that is run, or the action that is in a folder.
+func (r *decidingReader) readNamed(name string, folders []string) {
+	top, _, _ := strings.Cut(name, "/")
+	if r.looked[name] || slices.Contains(specs, top) {
+		return
+	}
+	r.looked[name] = true
+	info, err := fs.Stat(r.root, name)
+	switch {
+	case err != nil:
+	case !info.IsDir() && isRunFile(name):
+		r.read(name, folders)
+	case info.IsDir():
+		for _, action := range []string{"action.yml", "action.yaml"} {
+			action = path.Join(name, action)
+			if r.read(action, folders); r.all[action] != nil && name != "." {
+				r.readFolder(name, folders, isRunFile)
+			}
+		}
+	}
+}
+
+// readIncluded reads the files that a pipeline of GitLab includes, itself or as its child.
+func (r *decidingReader) readIncluded(n *syntax.Node, included bool, left *int) {
+	switch *left--; {
+	case *left < 0:
+	case n.Kind == syntax.Alias && included:
+		r.readIncluded(n.Target, true, left)
+	case n.Kind == syntax.Scalar && included:
+		r.readMatching(path.Join("/", variables.ReplaceAllString(n.Value, "*"))[1:])
+	case n.Kind == syntax.Sequence:
+		for item := n.First; item != nil; item = item.Next {
+			r.readIncluded(item, included, left)
+		}
+	case n.Kind == syntax.Mapping:
+		for key := n.First; key != nil; key = key.Next.Next {
+			r.readIncluded(key.Next, key.Value == "include" || included && key.Value == "local", left)
+		}
+	}
+}
+
+// readMatching reads the pipelines that a pattern of GitLab means: `*` stays in a folder, `**` does not.
+func (r *decidingReader) readMatching(pattern string) {
+	fixed, _, isPattern := strings.Cut(pattern, "*")
+	switch key := "include " + pattern; {
+	case !isYAML(pattern) || r.looked[key]:
+	case !isPattern:
+		r.read(pattern, []string{"."})
+	default:
+		r.looked[key] = true
+		text := strings.NewReplacer(`\*\*`, ".*", `\*`, "[^/]*").Replace(regexp.QuoteMeta(pattern))
+		r.readFolder(path.Dir(fixed), []string{"."}, regexp.MustCompile("^"+text+"$").MatchString)
+	}
+}
+
+func isYAML(name string) bool { return path.Ext(name) == ".yml" || path.Ext(name) == ".yaml" }
+
+const (
+	// largest bounds a script, a pipeline or a bundled action, in bytes: a larger file is a program or data.
+	largest = 16 << 20
+	// largestText bounds, in bytes, the texts that are searched for names: larger ones are not written by hand.
+	largestText = 1 << 20
+	// maxFolders and maxNodes bound what one file may make the review look at: a pipeline has fewer.
+	maxFolders, maxNodes = 16, 100_000
+)

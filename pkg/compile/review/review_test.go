@@ -379,6 +379,111 @@ func TestDeciding(t *testing.T) {
 	}
 }
 
+// TestNamedByPipelines: a file that a pipeline runs or includes decides about reviews, however the pipeline names it.
+// Files beside it do not.
+func TestNamedByPipelines(t *testing.T) {
+	if !schema.Available() {
+		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
+	}
+	const github, gitlab = ".github/workflows/ci.yaml", ".gitlab-ci.yml"
+	step := func(text string) map[string]string {
+		return map[string]string{github: "jobs: {a: {steps: [\n" + text + "\n]}}\n"}
+	}
+	run := func(script string) map[string]string {
+		return map[string]string{gitlab: "gate:\n  script: |\n    " + script + "\n"}
+	}
+	ci := func(text string) map[string]string { return map[string]string{gitlab: text} }
+	for name, c := range map[string]struct {
+		files            map[string]string
+		deciding, beside string
+	}{
+		"action":            {step("uses: ./tools/ci"), "tools/ci/action.yml", "tools/action.yml"},
+		"action, long name": {step("uses: './tools/ci/'"), "tools/ci/action.yaml", "tools/action.yaml"},
+		"action at the top": {step("{uses: ./}"), "action.yml", "other.yml"},
+		"action of GitHub": {step("uses: ./.github/actions/x"), ".github/actions/x/run.sh",
+			".github/ISSUE_TEMPLATE/x.sh"},
+		"script of an action": {withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
+			"runs: {main: dist/index.js}"), "tools/ci/dist/index.js", "tools/dist/index.js"},
+		"code of an action": {withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
+			"runs: {main: index.js}"), "tools/ci/lib/gate.js", "tools/ci/README.md"},
+		"script by action_path": {withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
+			"runs: {steps: [{run: '${{ github.action_path }}/../run.sh'}]}"), "tools/run.sh", "run.sh"},
+		"nested action": {withFile(withFile(step("uses: ./tools/ci"), "tools/ci/action.yml",
+			"runs: {steps: [{uses: ./tools/more}]}"), "tools/more/action.yaml",
+			"runs: {steps: [{run: hack/gate.sh}]}"), "hack/gate.sh", "hack/other.sh"},
+		"action of an action of GitHub": {withFile(step("uses: ./.github/actions/x"), ".github/actions/x/action.yml",
+			"runs: {steps: [{uses: ./tools/more}]}"), "tools/more/action.yml", "tools/action.yml"},
+		"reusable workflow": {withFile(step("uses: ./.github/workflows/y.yml"), ".github/workflows/y.yml",
+			"jobs: {a: {steps: [{uses: \"./tools/ci\"}]}}"), "tools/ci/action.yml", "tools/action.yml"},
+		"after cd":  {run("cd tools && ./inner.sh"), "tools/inner.sh", "tools/other.sh"},
+		"after two": {run("cd tools; cd 'ci'; sh inner.sh"), "tools/ci/inner.sh", "other/inner.sh"},
+		"after cd to the top": {run("cd \"$CI_PROJECT_DIR/tools\" && ./inner.sh"), "tools/inner.sh",
+			"other/inner.sh"},
+		"after cd of git": {run("cd $(git rev-parse --show-toplevel)/tools && ./inner.sh"),
+			"tools/inner.sh", "other/inner.sh"},
+		"after pushd": {run("pushd ./tools/\n    bash inner.sh"), "tools/inner.sh", "other/inner.sh"},
+		"make -C":     {run("make -C tools check"), "tools/Makefile", "other/Makefile"},
+		"working-directory": {step("{run: ./inner.sh, working-directory: tools}"), "tools/inner.sh",
+			"other/inner.sh"},
+		"defaults": {step("{run: ./inner.sh}]}, b: {defaults: {run: {\"working-directory\": ./tools}}, steps: ["), "tools/inner.sh", "other/inner.sh"},
+		"workspace": {step("{run: $GITHUB_WORKSPACE/tools/inner.sh}"), "tools/inner.sh",
+			"other/inner.sh"},
+		"beside the script": {withFile(run("tools/a.sh"), "tools/a.sh", `. "$(dirname "$0")/lib.sh"`),
+			"tools/lib.sh", "other/lib.sh"},
+		"below a folder": {withFile(run("cd tools && ci/a.sh"), "tools/ci/a.sh", "./lib/b.sh"),
+			"tools/lib/b.sh", "other/lib/b.sh"},
+		"dots in a name":       {run("python3 check.v2.py"), "check.v2.py", "check.py"},
+		"include":              {ci("include: ci/a.yml"), "ci/a.yml", "ci/b.yml"},
+		"include from the top": {ci("include: '/ci/a b.yml'"), "ci/a b.yml", "ci/b.yml"},
+		"include, local": {ci("include:\n  local: ./ci/a.yaml\n  rules: [{exists: [ci/b.yml]}]\n"),
+			"ci/a.yaml", "ci/c.yml"},
+		"include by pattern": {ci("include: {local: 'ci/*.yml'}"), "ci/a.yml", "ci/deep/a.yml"},
+		"include of all": {ci("include:\n- local: /ci/**.yml\n  rules: [{if: $X}]\n"),
+			"ci/deep/er/a.yml", "ci/deep/a.txt"},
+		"include of folders": {ci("include: ['other.yml', \"ci/**/*.yml\"]"), "ci/deep/a.yml",
+			"oci/deep/a.yml"},
+		"include at the top":  {ci("include: '*.gitlab.yml'"), "a.gitlab.yml", "ci/a.gitlab.yml"},
+		"include of hidden":   {ci("include: '.ci/*.yml'"), ".ci/a.yml", "ci/a.yml"},
+		"include by variable": {ci("include: 'ci/$KIND/a.yml'"), "ci/x/a.yml", "ci/x/b.yml"},
+		"include among specs": {ci("include: 'charts/ci/*.yml'"), "charts/ci/a.yml", "charts/a.yml"},
+		"nested include": {withFile(ci("include: 'ci/*.yml'"), "ci/a.yml",
+			"include: [{local: '/more/**.yml'}]"), "more/x/b.yml", "x/b.yml"},
+		"script of an include": {withFile(ci("include: 'ci/*.yml'"), "ci/a.yml",
+			"gate: {script: [hack/gate.sh]}"), "hack/gate.sh", "hack/other.sh"},
+		"include by an anchor": {ci(".a: &a\n- local: 'ci/*.yml'\ninclude: *a\n"), "ci/a.yml",
+			"ci/deep/a.yml"},
+		"include of itself": {ci(".a: &a ['ci/*.yml', *a]\ninclude: *a\n"), "ci/a.yml", "ci/deep/a.yml"},
+		"child": {ci("child:\n  trigger:\n    include: 'ci/*.yml'\n    strategy: depend\n"),
+			"ci/a.yml", "ci/deep/a.yml"},
+		"children":       {ci("child: {trigger: {include: [{local: ci/*.yml}, {artifact: x.yml, job: x}]}}"), "ci/a.yml", "ci/deep/a.yml"},
+		"after a header": {ci("spec: {inputs: {}}\n---\ninclude: 'ci/*.yml'\ngate: {script: !reference [.x, script]}\n"), "ci/a.yml", "ci/deep/a.yml"},
+		"an old script":  {step("{run: hack/gate.sh}"), "hack/gate.sh", "hack/other.sh"},
+		"matrix":         {step("{run: ./x.sh}]}, b: {strategy: {matrix: {include: '${{ fromJSON(x) }}'}}, steps: ["), "x.sh", "mkdocs.yml"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			states := map[string]fstest.MapFS{}
+			for _, text := range []string{"exit 1", "exit 0"} {
+				states[text] = with(repository, fstest.MapFS{c.deciding: file(text), c.beside: file(text)})
+				for name, content := range c.files {
+					states[text][name] = file(content)
+				}
+			}
+			r, err := review.Compare(states["exit 1"], states["exit 0"],
+				review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+			want := []group.DecidingFile{{Path: c.deciding, How: "changed"}}
+			if err != nil || !slices.Equal(r.Findings.Deciding, want) {
+				t.Errorf("%v, %+v, want %+v", err, r.Findings.Deciding, want)
+			}
+		})
+	}
+}
+
+func withFile(files map[string]string, name, content string) map[string]string {
+	all := maps.Clone(files)
+	all[name] = content
+	return all
+}
+
 // TestStaleCertification: whoever reviews a change of a tested runtime is told that nobody has tested what comes.
 func TestStaleCertification(t *testing.T) {
 	clusters, list := compile.Compile(repository, compile.Options{})

@@ -1,7 +1,8 @@
 // Package source holds bytes and positions, nothing else: the spec files of a repository, and spans inside them.
 //
-// The only door to files is an fs.FS, which may be a directory or the tree of a git revision. Find and Load never fail: a file
-// that cannot be read carries its error, so that a later stage reports it beside all other mistakes.
+// The only door to files is an fs.FS, which may be a directory or the tree of a git revision. Visible opens what
+// specs may name. Find and Load never fail: a file that cannot be read carries its error, so that a later stage
+// reports it beside all other mistakes.
 package source
 
 import (
@@ -189,7 +190,7 @@ func (f *File) Load(root fs.FS) {
 		data, err = ReadBounded(root, f.Path, MaxFileSize)
 	}
 	if err != nil {
-		f.Err = explainLink(root, f.Path, err)
+		f.Err = err
 		return
 	}
 	f.Data = trimByteOrderMark(data)
@@ -242,7 +243,7 @@ func findClusters(root fs.FS) []*File {
 func findCluster(root fs.FS, folder string) []*File {
 	info, err := fs.Stat(root, folder)
 	if err != nil {
-		return []*File{{Path: folder, Err: explainLink(root, folder, err)}}
+		return []*File{{Path: folder, Err: err}}
 	}
 	if !info.IsDir() {
 		if isSpec(strings.ToLower(folder)) || looksLikeSpec(folder) {
@@ -319,21 +320,13 @@ func HoldsSpec(root fs.FS, name string) bool {
 // reportLinkedFolder reports a symbolic link to a folder, or out of the repository: the specs behind it are not read.
 func reportLinkedFolder(root fs.FS, name string) []*File {
 	info, err := fs.Stat(root, name)
-	switch {
-	case err != nil:
-		return []*File{{Path: name, Err: explainLink(root, name, err)}}
-	case info.IsDir():
-		return []*File{{Path: name, Err: ErrNotRegular}}
+	if err == nil && info.IsDir() {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		return []*File{{Path: name, Err: err}}
 	}
 	return nil
-}
-
-// explainLink says of a symbolic link that it is one: the reason why it cannot be read is often where it leads.
-func explainLink(root fs.FS, name string, err error) error {
-	if info, failed := fs.Lstat(root, name); failed == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("the symbolic link leads nowhere that may be read: %w", Reason(err))
-	}
-	return err
 }
 
 // Reason is an error without the call and the path that a file system puts before it: the place of a finding says the path.

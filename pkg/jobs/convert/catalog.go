@@ -24,6 +24,7 @@ type Catalog struct {
 
 // LoadCatalog reads the specs of a repository. Overlays are not looked at: they change what is compiled for one cluster.
 func LoadCatalog(root fs.FS) *Catalog {
+	root = source.Visible(root)
 	list, c := &diag.List{}, &Catalog{}
 	for _, d := range (decode.Loader{Root: root}).Load(source.Find(root), list) {
 		if !d.Valid {

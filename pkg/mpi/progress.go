@@ -41,6 +41,9 @@ const (
 
 // WithinBounds returns the warnings with no more of them, and no longer texts, than are shown.
 func (w JobWarnings) WithinBounds() JobWarnings {
+	if len(w.Warnings) == 0 {
+		return JobWarnings{}
+	}
 	bounded := slices.Clone(w.Warnings[:min(len(w.Warnings), maxWarnings)])
 	for i, warning := range bounded {
 		bounded[i] = JobWarning{Reason(clipText(string(warning.Reason), maxFailureText)), clipText(warning.Message, maxWarningText)}

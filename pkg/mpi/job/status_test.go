@@ -50,6 +50,9 @@ func TestStatusConditions(t *testing.T) {
 		return o
 	}
 	passed := observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Passed: true}}
+	warns := func(warnings ...mpi.JobWarning) observe.GateState {
+		return observe.GateState{Launcher: "launcher-0", Result: passed.Result, Warnings: warnings}
+	}
 	failed := observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Failures: []mpi.NodeFailure{{Name: "demo-node-0-1.demo", Error: "connection refused"}}}}
 	doubts := observe.GateState{Launcher: "launcher-0", Result: &mpi.GateResult{Waiting: true, Failures: failed.Result.Failures}}
 	fresh := observe.Observed{Now: t0, TrainJob: trainJobOf(), Runtime: runtimeOf(false)}
@@ -110,6 +113,8 @@ func TestStatusConditions(t *testing.T) {
 		"GateDoubts":    {"what seems to be in the way is said before the gate gives up", gate(allReady, doubts), nil, []string{"Running=False/ConnectionRefused", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"OtherLauncher": {"what an earlier launcher said does not count", otherLauncher, nil, []string{"Running=False/WaitingForNodes", "Created=True/JobSetCreated", "PodsReady=True/PodsReady"}},
 		"Running":       {"STATE reads Running", gate(allReady, passed), nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
+		"Warned":        {"what agents see go wrong is the reason of a running job", gate(allReady, warns(mpi.JobWarning{Reason: mpi.ReasonLaunchStuck, Message: "x"})), nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/LaunchStuck"}},
+		"WarnedByUser":  {"an image may answer in the agent's place", gate(allReady, warns(mpi.JobWarning{Reason: "Hello there"})), nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"LauncherOver":  {"between the end of the launcher and that of the JobSet nothing flaps", launcherOver, nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"Completing":    {"kubelet first takes back that the pod is ready, then says that it succeeded", completing, nil, []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}},
 		"Undecided":     {"while the cause is looked for nothing flaps", undecided, nil, []string{"Created=True/Before", "PodsReady=True/Before"}},

@@ -39,6 +39,8 @@ const (
 	complainLast  = 5 * time.Minute
 	// askAgain is when a launcher that still waits is asked again.
 	askAgain = time.Second
+	// lastWarningsPause is the longest pause before a launcher out of reach is asked for warnings again.
+	lastWarningsPause = time.Minute
 )
 
 // hostTablePusher hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
@@ -155,6 +157,7 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 			p.reportDoubts(ctx, name, m, result)
 		case err == nil:
 			p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &result})
+			p.followWarnings(ctx, name, m, result)
 			return
 		case isFinalPushFailure(err):
 			p.reportFailure(ctx, name, m, err, true)
@@ -164,6 +167,30 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 			p.reportFailure(ctx, name, m, err, false)
 		}
 		pauseBeforeRetry(ctx, time.Since(begin))
+	}
+}
+
+// followWarnings asks the launcher what goes wrong, as long as the job runs. A launcher that cannot be reached is asked again
+// after a pause that doubles: it may end, or run without the agent.
+func (p *hostTablePusher) followWarnings(ctx context.Context, name client.ObjectKey, m *launcherSession, gate mpi.GateResult) {
+	var known mpi.JobWarnings
+	for pause := askAgain; gate.Passed && ctx.Err() == nil; {
+		now, err := agent.AskWarnings(ctx, p.dial, *m.key, m.target.Table.Hosts[0], known)
+		var refused *agent.RefusedError
+		switch {
+		case errors.As(err, &refused):
+			return
+		case err != nil:
+			sleepFor(ctx, pause)
+			pause = min(2*pause, lastWarningsPause)
+		case !reflect.DeepEqual(now, known):
+			known = now
+			p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &gate, Warnings: now.Warnings})
+			sleepFor(ctx, askAgain) // a launcher that answers at once all the time costs little
+			fallthrough
+		default:
+			pause = askAgain
+		}
 	}
 }
 

@@ -57,6 +57,16 @@ func secretOf(t *testing.T, draw byte) *corev1.Secret {
 // launcher is a real server with the key of the job. It answers with answer.
 func launcher(t *testing.T, secret *corev1.Secret, answer server.Subsystem) (address string) {
 	t.Helper()
+	return launcherWithWarnings(t, secret, answer, nil)
+}
+
+// launcherWithWarnings is such a server with an answer to questions for warnings, nil for none.
+func launcherWithWarnings(t *testing.T, secret *corev1.Secret, answer, warnings server.Subsystem) (address string) {
+	t.Helper()
+	subsystems := map[string]server.Subsystem{mpi.HostTableSubsystem: answer}
+	if warnings != nil {
+		subsystems[mpi.WarningsSubsystem] = warnings
+	}
 	key, err := identity.ParseKey(secret.Data[mpi.PrivateKeyKey])
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +78,7 @@ func launcher(t *testing.T, secret *corev1.Secret, answer server.Subsystem) (add
 	ctx, stop := context.WithCancel(context.Background())
 	serving := &server.Server{
 		Key: key, Limits: server.DefaultLimits, Log: log.New(io.Discard, "", 0),
-		Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{mpi.HostTableSubsystem: answer}},
+		Handlers: server.Handlers{Subsystems: subsystems},
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- serving.Serve(ctx, listener) }()
@@ -111,6 +121,45 @@ func tableOf(launcher types.UID) *decide.HostTablePush {
 	return &decide.HostTablePush{TrainJob: "uid-new", Launcher: launcher, Table: mpi.HostTable{Hosts: []mpi.HostAddress{
 		{Name: "demo-launcher-0-0.demo", Address: "10.0.0.1"}, {Name: "demo-node-0-0.demo", Address: "10.0.0.2"},
 	}}}
+}
+
+// A job that runs is followed: what its agents see go wrong comes, and that it is over.
+func TestWarningsOfARunningJobAreFollowed(t *testing.T) {
+	secret := secretOf(t, 7)
+	stuck := []mpi.JobWarning{{Reason: mpi.ReasonLaunchStuck, Message: "all ranks have ended"}}
+	asked := make(chan mpi.JobWarnings, 8)
+	address := launcherWithWarnings(t, secret, func(context.Context, []byte) (any, error) {
+		return mpi.GateResult{Passed: true}, nil
+	}, func(ctx context.Context, request []byte) (any, error) {
+		var known mpi.JobWarnings
+		if err := json.Unmarshal(request, &known); err != nil {
+			return nil, err
+		}
+		asked <- known
+		switch len(asked) {
+		case 1:
+			return mpi.JobWarnings{Warnings: stuck}, nil
+		case 2:
+			return mpi.JobWarnings{}, nil
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	r := newPusher(t, secret, address, 0)
+	r.ensureSession(t.Context(), name, tableOf("launcher-0"))
+	for i, want := range [][]mpi.JobWarning{nil, stuck, nil} {
+		<-r.changed
+		gate := r.gateOf(name)
+		if !hasPassed(gate) {
+			t.Fatalf("%d: the gate is not known any more: %+v", i, gate)
+		}
+		if diff := cmp.Diff(want, gate.Warnings); diff != "" {
+			t.Errorf("%d: %s", i, diff)
+		}
+	}
+	if first, second := <-asked, <-asked; len(first.Warnings) != 0 || len(second.Warnings) != 1 {
+		t.Errorf("asked with %v and then %v: a launcher answers once they differ", first, second)
+	}
 }
 
 func TestRendezvousHandsOverTheTable(t *testing.T) {

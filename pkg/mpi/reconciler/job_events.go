@@ -70,10 +70,13 @@ func eventType(before []metav1.Condition, change metav1.Condition) string {
 	switch reason := mpi.Reason(change.Reason); {
 	case uneventful[reason]:
 		return ""
+	case reason == job.ReasonGatePassed && apimeta.IsStatusConditionTrue(before, job.Running):
+		return "" // what the agents had seen go wrong is over
 	case reason == job.ReasonPodsPending && apimeta.IsStatusConditionTrue(before, job.PodsReady):
 		// The gang has started before; a pod is not ready for a moment.
 		return ""
-	case change.Type == trainer.TrainJobFailed, change.Type == job.Diagnosed, change.Type == job.Restarting && isTrue:
+	case change.Type == trainer.TrainJobFailed, change.Type == job.Diagnosed, change.Type == job.Restarting && isTrue,
+		change.Type == job.Running && isTrue && reason != job.ReasonGatePassed:
 		return corev1.EventTypeWarning
 	case change.Type == trainer.TrainJobSuspended, change.Type == job.Restarting, reason == job.ReasonPodsPending, isTrue:
 		return corev1.EventTypeNormal

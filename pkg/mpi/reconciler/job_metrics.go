@@ -9,6 +9,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -82,7 +83,7 @@ func (m *jobMetrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
 		switch {
 		case change.Type == job.PodsReady && isTrue:
 			m.observePodPhases(whose, f)
-		case change.Type == job.Running && isTrue:
+		case change.Type == job.Running && isTrue && !apimeta.IsStatusConditionTrue(f.TrainJob.Status.Conditions, job.Running):
 			m.observeGate(whose, f)
 			m.since[name] = f.Now
 		case change.Type == job.Restarting && isTrue:

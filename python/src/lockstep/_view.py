@@ -210,7 +210,9 @@ class _Subject:
         if phase is Phase.STOPPING:
             return None, ""
         obstacles = [told[kind] for kind in ("PodsReady", "Running") if kind in told]
-        return next((_cause_of(c) for c in obstacles if c.false and c.reason not in _ON_THE_WAY), None), ""
+        warned = told["Running"] if told.true("Running") and told["Running"].reason != "GatePassed" else None
+        obstacle = next((c for c in obstacles if c.false and c.reason not in _ON_THE_WAY), warned)
+        return _cause_of(obstacle) if obstacle else None, ""
 
     # Its pods.
 

@@ -85,6 +85,25 @@ func ExchangeProbe(ctx context.Context, dial Dial, key identity.Key, address str
 	return askOnNewConnection[mpi.ProbeReply](ctx, dial, key, address, mpi.ProbeSubsystem, request)
 }
 
+// AskWarnings asks the launcher of a running job what goes wrong there, and waits until that differs from what is known, or
+// mpi.WarningsHold at most. The error is a *RefusedError if the agent is too old to know.
+func AskWarnings(ctx context.Context, dial Dial, key identity.Key, launcher mpi.HostAddress, known mpi.JobWarnings) (mpi.JobWarnings, error) {
+	address, err := AgentAddress(launcher, mpi.AgentPort)
+	if err != nil {
+		return known, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, mpi.WarningsHold+mpi.GateHolds)
+	defer cancel()
+	var warnings mpi.JobWarnings
+	err = withConnection(ctx, dial, key, address, func(conn ssh.Conn) error {
+		return askWithReplyLimit(conn, mpi.WarningsSubsystem, known, &warnings, maxGateReply)
+	})
+	if err != nil {
+		return known, err
+	}
+	return warnings.WithinBounds(), nil
+}
+
 // launcherAnswers is how long a launcher may take to answer: it says after mpi.GateHolds at the latest that it still waits.
 var launcherAnswers = 2 * mpi.GateHolds
 

@@ -82,6 +82,8 @@ type GateState struct {
 	Launcher types.UID
 	// Result is nil while the launcher has not answered.
 	Result *mpi.GateResult
+	// Warnings are what the agents see go wrong since the gate has passed.
+	Warnings []mpi.JobWarning
 	// Error says why the launcher cannot be reached.
 	Error string
 	// GaveUp says that the controller will not try again: the launcher refused, or there is no usable key.

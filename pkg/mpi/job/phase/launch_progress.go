@@ -66,6 +66,21 @@ func (f *Facts) LaunchStep() LaunchStep {
 	return LaunchWaitsForNodes
 }
 
+// Warning returns what the agents of a running job see go wrong, nil for nothing. The image of a user may answer in the place of an agent:
+// a reason that is not documented counts for nothing.
+func (f *Facts) Warning() *diagnose.Cause {
+	launcher := f.Launcher()
+	if launcher == nil || f.Gate == nil || f.Gate.Launcher != launcher.UID {
+		return nil
+	}
+	for _, warning := range f.Gate.Warnings {
+		if entry, known := diagnose.ReasonDocOf(warning.Reason); known {
+			return &diagnose.Cause{Reason: warning.Reason, Message: diagnose.StripEscapes(warning.Message), Remedy: entry.Remedy}
+		}
+	}
+	return nil
+}
+
 // Launcher returns the pod of the launcher, or nil.
 func (f *Facts) Launcher() *corev1.Pod { return observe.LauncherOf(f.Current) }
 

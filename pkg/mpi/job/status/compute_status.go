@@ -149,6 +149,15 @@ func (c *conditionBuilder) addPodsReady(f *phase.Facts) {
 	}
 }
 
+// addRunning says that the command runs, and what the agents see go wrong meanwhile.
+func (c *conditionBuilder) addRunning(warning *diagnose.Cause) {
+	if warning == nil {
+		c.addTrue(job.ReasonGatePassed, commandRuns, job.Running)
+		return
+	}
+	c.addTrue(warning.Reason, "the command runs, and may wait forever: "+warning.Text(), job.Running)
+}
+
 // addLaunch tells how far the launcher is.
 func (c *conditionBuilder) addLaunch(f *phase.Facts) {
 	switch launch := f.LaunchStep(); launch {
@@ -157,7 +166,7 @@ func (c *conditionBuilder) addLaunch(f *phase.Facts) {
 	case phase.LaunchWithoutAgent:
 		c.addTrue(job.ReasonGatePassed, launcherRuns, job.Running)
 	case phase.LaunchRuns:
-		c.addTrue(job.ReasonGatePassed, commandRuns, job.Running)
+		c.addRunning(f.Warning())
 	case phase.LaunchHindered:
 		why := diagnose.GateFailure(*f.Gate.Result)
 		c.addFalse(why.Reason, "the launcher waits for its nodes: "+why.Text(), job.Running)

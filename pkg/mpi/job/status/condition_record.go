@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
@@ -64,15 +65,25 @@ func PublishedConditions(all []metav1.Condition) []metav1.Condition {
 // progressReasons are the reasons of a job that only takes its time.
 var progressReasons = []mpi.Reason{job.ReasonPodsPending, job.ReasonWaitingForPods, job.ReasonWaitingForNodes}
 
-// ObstacleCondition returns the condition that says what keeps a job from running whose objects exist, or what one that runs lacks, or nil.
+// ObstacleCondition returns the condition that says what keeps a job from running whose objects exist, or what one that runs lacks or
+// waits for, or nil.
 func ObstacleCondition(all []metav1.Condition) *metav1.Condition {
 	for _, kind := range []string{job.PodsReady, job.Running} {
 		c := apimeta.FindStatusCondition(all, kind)
-		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(progressReasons, mpi.Reason(c.Reason)) {
+		if c != nil && c.Status == metav1.ConditionFalse && !slices.Contains(progressReasons, mpi.Reason(c.Reason)) || isWarning(c) {
 			return c
 		}
 	}
 	return nil
+}
+
+// isWarning reports whether a job runs and its agents see something go wrong.
+func isWarning(c *metav1.Condition) bool {
+	if c == nil || c.Type != job.Running || c.Status != metav1.ConditionTrue {
+		return false
+	}
+	_, documented := diagnose.ReasonDocOf(mpi.Reason(c.Reason))
+	return documented
 }
 
 // AllConditions returns all conditions of a TrainJob, those of its status and those that are recorded.

@@ -48,7 +48,7 @@ func (g *gateTest) traced(own, of string) (*runningJob, *strings.Builder) {
 	launcher := g.asking(g.gate.Dial)
 	launcher.Log = log.New(told, "", 0)
 	launcher.Settings.StateDir = own
-	launcher.ranks = watch.NewRankWatcher(watch.NewProcessTracker(nil).Proxies, false)
+	launcher.ranks = watch.NewRankWatcher(watch.NewProcessTracker(nil), false)
 	return launcher, told
 }
 

@@ -70,7 +70,7 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	defer unwatch()
 	j := &runningJob{
 		Launcher: l, servedEndpoints: serving, command: command, table: table, child: child, output: output, lastReports: newLastReports(),
-		ranks: watch.NewRankWatcher(serving.tracker.Proxies, !l.runsRanks()),
+		ranks: watch.NewRankWatcher(serving.tracker, !l.runsRanks()),
 	}
 	attend := j.superviseCommand(watching)
 	stopped := j.awaitCommand()

@@ -46,7 +46,7 @@ type Node struct {
 // for their launch, and returns: without any at once.
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	tracker := watch.NewProcessTracker(n.Reaper.IsChild)
-	ranks := watch.NewRankWatcher(tracker.Proxies, false)
+	ranks := watch.NewRankWatcher(tracker, false)
 	l := newActivityLog(os.DirFS("/"), ranks)
 	environment, err := waiting.Preload(n.Environment, n.Settings.StateDir)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := watch.NewProcessTracker(nil)
-		l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(tracker.Proxies, false))
+		l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(tracker, false))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 2 { // what failed before the second was passed over

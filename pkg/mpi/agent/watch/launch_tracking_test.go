@@ -8,12 +8,11 @@ import (
 	"testing/fstest"
 	"time"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
 // Whether a daemon died under its launch is known by when its launcher ended.
 func TestTheEndOfALauncherIsSeen(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	r.startersOnly = true
 	mpirun := exec.Command(fakeProgram(t, t.TempDir(), "mpirun"), "-c", "read x; exit 0", "--with-ft", "ulfm")
 	input, err := mpirun.StdinPipe()
@@ -58,7 +57,7 @@ func TestALookReadsNothingTwice(t *testing.T) {
 		"self/environ": file("RANK=0\x00"), "7/stat": file("7 (python) S" + rest), "7/environ": file("RANK=0\x00A_SIZE=1\x00"),
 		"8/stat": file("8 (python) S" + rest), "8/environ": file("RANK=1\x00"),
 	}, map[string]int{}}
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	r.agent, r.root, r.container = 1, root, []string{"RANK=0"}
 	r.inspectProcesses()
 	if root.opened["self/environ"] != 0 || root.opened["7/environ"] != 1 || !r.seen[1] || len(r.seen) != 1 {

@@ -20,7 +20,7 @@ import (
 
 // RankWatcher watches how the ranks of this pod end, whoever started them. A rank is the topmost descendant of the agent whose
 // environment names a rank. What launchers say about ranks is not always true (package exitstatus), and it comes from one place
-// only: here it is known which of all ranks was the first.
+// only: here it is known which of all ranks was the first. What a rank left in the background is none.
 type RankWatcher struct {
 	root  fs.FS
 	agent int
@@ -32,6 +32,8 @@ type RankWatcher struct {
 	startersOnly bool
 	// proxies are those of Hydra that started ranks.
 	proxies *hydra.Proxies
+	// started reports whether the agent started one of its children.
+	started func(pid int) bool
 
 	mu sync.Mutex
 	// known holds the processes that are watched, or that cannot be.
@@ -67,12 +69,13 @@ type rankEnd struct {
 	at time.Time
 }
 
-// NewRankWatcher returns a watch that has seen nothing yet. StartersOnly reports whether no rank runs in this pod.
-func NewRankWatcher(proxies *hydra.Proxies, startersOnly bool) *RankWatcher {
+// NewRankWatcher returns a watch that has seen nothing yet, beside the tracker of this pod. StartersOnly reports whether no rank
+// runs in this pod.
+func NewRankWatcher(tracker *ProcessTracker, startersOnly bool) *RankWatcher {
 	root := os.DirFS("/proc")
 	return &RankWatcher{
 		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRankVariables(root),
-		proxies: proxies, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, hurry: make(chan struct{}, 1),
+		proxies: tracker.Proxies, started: tracker.started, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -118,7 +121,9 @@ func (r *RankWatcher) inspectProcesses() {
 			environments[p.PID] = environment
 		}
 	}
-	isRank := func(p proc.Process) bool { return environments[p.PID] != nil && !program.IsLaunchHelperName(p.Name) }
+	isRank := func(p proc.Process) bool {
+		return environments[p.PID] != nil && !program.IsLaunchHelperName(p.Name) && r.started(tree.TopmostAncestor(p))
+	}
 	launchers, starters := map[int]string{}, []int(nil)
 	for _, p := range processes {
 		if tree.HasAncestor(p, isRank) {

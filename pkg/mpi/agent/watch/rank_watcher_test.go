@@ -47,7 +47,7 @@ func awaitRanks(t *testing.T, r *RankWatcher, want int) []mpi.RankEnd {
 
 // TestRanksAreSeenByWhoIsNotTheirParent: the ranks are grandchildren, and their parent says nothing about them.
 func TestRanksAreSeenByWhoIsNotTheirParent(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.Watch(ctx)
@@ -183,7 +183,7 @@ func fakeProgram(t *testing.T, dir, name string) string {
 func TestRanksOfHydraAndWhoAdmitsTheirFailure(t *testing.T) {
 	dir, begin := t.TempDir(), time.Now()
 	proxy, mpiexec := fakeProgram(t, dir, "hydra_pmi_proxy"), fakeProgram(t, dir, "mpiexec.hydra")
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.Watch(ctx)
@@ -203,7 +203,7 @@ func TestRanksOfHydraAndWhoAdmitsTheirFailure(t *testing.T) {
 }
 
 func TestRanksWithoutMPI(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go r.Watch(ctx)
@@ -218,7 +218,7 @@ func TestRanksWithoutMPI(t *testing.T) {
 }
 
 func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	r.startersOnly = true
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -236,7 +236,7 @@ func TestALauncherWithoutRanksLooksForStartersOnly(t *testing.T) {
 }
 
 func TestWorldOfTheRanks(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	r.recordRank(0, 2)
 	r.recordRank(1, 2)
 	r.recordRank(1, 2)
@@ -256,7 +256,7 @@ func TestWorldOfTheRanks(t *testing.T) {
 }
 
 func TestOnlyTheFirstRanksAreKept(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	for i := range 100 {
 		r.NoteRankEnd(numbered(i), nil, agenttest.StatusOfCode(1))
 	}
@@ -268,7 +268,7 @@ func TestOnlyTheFirstRanksAreKept(t *testing.T) {
 
 // A script that tries something first has passed over its failure; one that cleans up afterwards has not.
 func TestALaunchKeepsTheFailuresBeforeItApart(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	numbers := func() (ranks []int) {
 		for _, end := range r.Report().Ranks {
 			ranks = append(ranks, *end.Rank)
@@ -326,7 +326,7 @@ func TestALaunchBeginsWithTheNewestLauncher(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := NewRankWatcher(hydra.NewProxies(), false)
+			r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 			r.agent, r.startersOnly = 1, true
 			for i, running := range c.looks {
 				files := fstest.MapFS{}
@@ -345,7 +345,7 @@ func TestALaunchBeginsWithTheNewestLauncher(t *testing.T) {
 
 // Failures of earlier launches must not fill up what is known of the newest one.
 func TestALaterFailureOfHydraIsKnownToo(t *testing.T) {
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	proxyOf := func(pid int) *hydra.Proxy {
 		byPID := map[int]proc.Process{pid: {PID: pid, Name: "hydra_pmi_proxy"}}
 		return r.proxies.ProxyOf(proc.Process{PID: pid + 1, Parent: pid}, nil, byPID)

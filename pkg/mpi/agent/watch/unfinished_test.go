@@ -10,7 +10,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
 // A launch counts as unfinished while its launcher runs: not when it has ended and nobody looked, and not what it left.
@@ -23,7 +22,7 @@ func TestRunningLauncher(t *testing.T) {
 		"helper":  {"7 (prte) S" + rest, ""},
 		"program": {"7 (tail) S" + rest, ""},
 	} {
-		r := NewRankWatcher(hydra.NewProxies(), false)
+		r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 		r.agent, r.root = 1, fstest.MapFS{"1/stat": stat("1 (mpi-agent) S 0" + rest), "7/stat": stat(c.process), "7/cmdline": stat("mpirun\x00-n\x004\x00train\x00--token=s3cret\x00")}
 		if got := r.runningLauncher(); got != c.want {
 			t.Errorf("%s: %q", name, got)
@@ -33,7 +32,7 @@ func TestRunningLauncher(t *testing.T) {
 
 // A script may end its launch with its last line, which takes a moment.
 func TestALaunchThatEndsSoonIsFinished(t *testing.T) {
-	r, clock := NewRankWatcher(hydra.NewProxies(), false), time.Now()
+	r, clock := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false), time.Now()
 	r.now = func() time.Time { clock = clock.Add(time.Second); return clock }
 	mpirun := filepath.Join(t.TempDir(), "mpirun")
 	if err := exec.Command("cp", "/bin/sleep", mpirun).Run(); err != nil {
@@ -56,7 +55,7 @@ func TestALaunchThatEndsSoonIsFinished(t *testing.T) {
 // Who stops the pod meanwhile is to blame, and not the script.
 func TestAPodThatIsStoppedMeanwhile(t *testing.T) {
 	const rest = " 1 0 0 0 0 0 0 0 0 0 0 0 0 0 20 0 1 0 0\n"
-	r := NewRankWatcher(hydra.NewProxies(), false)
+	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	r.agent, r.root = 1, fstest.MapFS{"7/stat": {Data: []byte("7 (mpirun) S" + rest)}}
 	begun := time.Now()
 	r.now = func() time.Time { return begun }

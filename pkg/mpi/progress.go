@@ -66,7 +66,9 @@ const (
 	// ReasonLaunchStuck: a launcher waits although no rank runs, because all have ended or none ever started. A launcher whose
 	// ranks have all ended is ended, and this is the reason of the verdict if how they ended is unknown.
 	ReasonLaunchStuck Reason = "LaunchStuck"
-	// ReasonRankHeldUp: a rank is stopped, or waits for a processor while others wait for it.
+	// ReasonRankStopped: a rank is stopped by a signal, and others wait for it.
+	ReasonRankStopped Reason = "RankStopped"
+	// ReasonRankHeldUp: a rank waits for a processor, and others for it.
 	ReasonRankHeldUp Reason = "RankHeldUp"
 )
 

@@ -95,7 +95,7 @@ func TestAgainst(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	long := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    command: [sh, -c, "+strings.Repeat("y", 300_000)+"]\n")
-	if got := long.CheckAgainst(runtime); len(got) != 1 || got[0].Line != 7 || !strings.Contains(got[0].Message, "has 300000 bytes, and Linux hands at most 131071") {
+	if got := long.CheckAgainst(runtime); len(got) != 1 || got[0].Line != 7 || !strings.Contains(got[0].Message, "has 300000 bytes, and Linux takes at most 128 KiB (131071 bytes)") {
 		t.Errorf("%v", got)
 	}
 	traced := strings.Replace(head, "{name: train}", "\n  name: train\n  annotations: {lockstep.dev/trace: everything}", 1) + "spec: {runtimeRef: {name: r}, trainer: {args: [x]}}\n"

@@ -146,7 +146,9 @@ const (
 	Hang mpi.Reason = "Hang"
 	// LaunchStuck: a launcher waits although no rank runs.
 	LaunchStuck = mpi.ReasonLaunchStuck
-	// RankHeldUp: a rank is stopped, or waits for a processor.
+	// RankStopped: a rank is stopped by a signal.
+	RankStopped = mpi.ReasonRankStopped
+	// RankHeldUp: a rank waits for a processor.
 	RankHeldUp = mpi.ReasonRankHeldUp
 	// DeadlineExceeded: the job took longer than its activeDeadlineSeconds.
 	DeadlineExceeded mpi.Reason = "DeadlineExceeded"

@@ -184,7 +184,7 @@ func CheckArguments(trainJob *trainer.TrainJob) error {
 	}
 	for _, what := range slices.Sorted(maps.Keys(lengths)) {
 		if lengths[what] > mpi.MaxArgumentBytes {
-			return newRefusal(diagnose.ArgumentTooLong, "%s has %d bytes, and Linux hands at most %d to a program in one "+
+			return newRefusal(diagnose.ArgumentTooLong, "%s has %d bytes, and Linux takes at most 128 KiB (%d bytes) in one "+
 				"argument or variable: put the text into a file (`kubectl mpi submit --files FOLDER`, a ConfigMap or a volume)",
 				what, lengths[what], mpi.MaxArgumentBytes)
 		}

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,6 +87,7 @@ func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedC
 		if warning := j.output.outputWarning(look.At); warning != nil {
 			warnings = append(warnings, *warning)
 		}
+		slices.SortStableFunc(warnings, byImportance)
 		j.warnings.post(warnings)
 		if seen, over := stalls.IsLaunchOver(look.At); over {
 			j.Log.Print("end the launcher: ", seen)
@@ -94,6 +96,17 @@ func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedC
 		}
 	}
 	return stalls.Blocked, stuck
+}
+
+// byImportance sorts what only makes a job slow behind what may stop it.
+func byImportance(a, b mpi.JobWarning) int {
+	slow := func(w mpi.JobWarning) int {
+		if w.Reason == mpi.ReasonRankHeldUp {
+			return 1
+		}
+		return 0
+	}
+	return slow(a) - slow(b)
 }
 
 // endHungCommand ends the command once the job has hung, and returns what was seen of that, nil when the context ends first.

@@ -104,6 +104,9 @@ func (h *heldUpRanks) noteWorst(ranks []heldUpRank, window time.Duration) {
 	}
 	h.rank, h.stopped = worst.rank, worst.stopped
 	h.current = &mpi.JobWarning{Reason: mpi.ReasonRankHeldUp, Message: worst.describe(window, len(ranks), median)}
+	if worst.stopped {
+		h.current.Reason = mpi.ReasonRankStopped
+	}
 }
 
 func (r heldUpRank) describe(window time.Duration, ranks int, median float64) string {

@@ -155,7 +155,7 @@ func (c *conditionBuilder) addRunning(warning *diagnose.Cause) {
 		c.addTrue(job.ReasonGatePassed, commandRuns, job.Running)
 		return
 	}
-	c.addTrue(warning.Reason, "the command runs, and may wait forever: "+warning.Text(), job.Running)
+	c.addTrue(warning.Reason, "the command runs: "+warning.Text(), job.Running)
 }
 
 // addLaunch tells how far the launcher is.

@@ -51,8 +51,8 @@ func (e Evidence) worldShortfall() *shortfall {
 			return &shortfall{asked, fmt.Sprintf("for ranks on at least %d nodes, and nothing was started on %s", asked.AtLeast, hosts.ListNames(missing))}
 		}
 	}
-	if world := e.seenWorld(); len(e.Asked) == 1 && world > 0 && world < e.Asked[0].Ranks {
-		return &shortfall{e.Asked[0], fmt.Sprintf("for %d ranks, and their world had %d", e.Asked[0].Ranks, world)}
+	if world := e.seenWorld(); len(e.Asked) == 1 && world > 0 && world < max(e.Asked[0].Ranks, e.Asked[0].AtLeast) {
+		return &shortfall{e.Asked[0], fmt.Sprintf("for %d ranks at least, and their world had %d", max(e.Asked[0].Ranks, e.Asked[0].AtLeast), world)}
 	}
 	return nil
 }

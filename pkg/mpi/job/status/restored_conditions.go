@@ -87,8 +87,7 @@ func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, r
 // pastSuspension returns the condition of a job that was resumed, if it was: its record shows that, or that it was
 // requested long after it was created.
 func pastSuspension(trainJob *trainer.TrainJob, requested time.Time, recorded []metav1.Condition) []metav1.Condition {
-	isRecorded := apimeta.FindStatusCondition(recorded, trainer.TrainJobSuspended) != nil
-	if !isRecorded && requested.Sub(trainJob.CreationTimestamp.Time) < observe.ClocksApart {
+	if requested.Sub(trainJob.CreationTimestamp.Time) < observe.ClocksApart {
 		return nil
 	}
 	since := metav1.Condition{ObservedGeneration: trainJob.Generation, LastTransitionTime: metav1.NewTime(requested)}

@@ -163,11 +163,9 @@ func (c *jobCache) forgetEnded(name client.ObjectKey) {
 }
 
 func (c *jobCache) forgetJob(name client.ObjectKey) {
+	c.forgetEnded(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.jobs, name)
-	delete(c.warnings, name)
-	delete(c.published, name)
 	delete(c.news, name)
 	delete(c.written, name)
 }

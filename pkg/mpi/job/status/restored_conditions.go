@@ -65,12 +65,12 @@ func restoredRequest(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now time
 
 // conditionsBehindStatus returns the conditions of a job whose status shows one of them, or none because the command
 // runs, with the times of another condition.
-func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, runs metav1.Condition) []metav1.Condition {
+func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, run metav1.Condition) []metav1.Condition {
 	if len(trainJob.Status.Conditions) == 0 {
 		return []metav1.Condition{
-			conditionLike(runs, job.Created, true, job.ReasonJobSetCreated, allExist),
-			conditionLike(runs, job.PodsReady, true, job.ReasonPodsReady, ""),
-			conditionLike(runs, job.Running, true, job.ReasonGatePassed, commandRuns),
+			conditionLike(run, job.Created, true, job.ReasonJobSetCreated, allExist),
+			conditionLike(run, job.PodsReady, true, job.ReasonPodsReady, ""),
+			conditionLike(run, job.Running, true, job.ReasonGatePassed, commandRuns),
 		}
 	}
 	shown := trainJob.Status.Conditions[0]

@@ -24,7 +24,8 @@ func NotRunnable(path string) string {
 	}
 	defer file.Close()
 	if parsed, err := elf.NewFile(file); err == nil {
-		if known := machines[runtime.GOARCH]; known != 0 && known != parsed.Machine {
+		own := machines[runtime.GOARCH]
+		if own != 0 && own != parsed.Machine && parsed.Class == elf.ELFCLASS64 { // 32 bits of this machine may run
 			return fmt.Sprintf("it is built for another architecture, %s, and this machine is %s (exec format error)",
 				parsed.Machine, runtime.GOARCH)
 		}

@@ -65,7 +65,7 @@ func restoredRequest(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now time
 
 // conditionsBehindStatus returns the conditions of a job whose status shows one of them, or none because the command
 // runs, with the times of another condition.
-func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, run metav1.Condition) []metav1.Condition {
+func conditionsBehindStatus(trainJob *trainer.TrainJob, js *jobset.JobSet, run metav1.Condition) []metav1.Condition {
 	if len(trainJob.Status.Conditions) == 0 {
 		return []metav1.Condition{
 			conditionLike(run, job.Created, true, job.ReasonJobSetCreated, allExist),
@@ -74,11 +74,11 @@ func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, r
 		}
 	}
 	shown := trainJob.Status.Conditions[0]
-	made := jobSet != nil || len(trainJob.Status.JobsStatus) > 0
+	made := js != nil || len(trainJob.Status.JobsStatus) > 0
 	switch {
 	case shown.Type == job.Restarting && shown.Status == metav1.ConditionTrue:
 		return append(waitingConditions(shown, job.ReasonRestarting, job.ReasonRestarting), shown)
-	case shown.Type == job.Created && jobSet != nil && job.IsSuspended(jobSet):
+	case shown.Type == job.Created && js != nil && job.IsSuspended(js):
 		return waitingConditions(shown, mpi.Reason(shown.Reason), job.ReasonSuspended)
 	case shown.Type == job.Created && made && mpi.Reason(shown.Reason) != job.ReasonJobSetCreated:
 		return waitingConditions(shown, mpi.Reason(shown.Reason), job.ReasonWaitingForPods)

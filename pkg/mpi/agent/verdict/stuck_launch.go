@@ -24,22 +24,17 @@ func (e Evidence) judgeStuck(verdict mpi.Verdict) (mpi.Verdict, int) {
 	if verdict.Rank != nil {
 		return verdict, cmp.Or(verdict.ExitCode, process.CodeAgentFailed)
 	}
+	ended, world := 0, e.seenWorld()
+	for _, r := range e.podReports() {
+		ended += r.EndedWell
+	}
 	command := mpi.UnwrapFilesDir(e.Argv)
 	whole := len(command) > 0 && program.IsMPILauncherName(filepath.Base(command[0]))
-	if ended, world := e.endedWell(), e.seenWorld(); world > 0 && ended >= world && (whole || verdict.Succeeded()) {
+	if world > 0 && ended >= world && (whole || verdict.Succeeded()) {
 		verdict.Reason, verdict.ExitCode, verdict.Lines, verdict.Lost, verdict.Host = "", 0, nil, "", ""
 		verdict.Message = fmt.Sprintf("%s; it was ended, and all %d ranks had exited with code 0", e.Stuck.Seen, world)
 		return verdict, 0
 	}
 	verdict = judgeObstacle(verdict, mpi.ReasonLaunchStuck, "", e.Stuck.Seen+"; it was ended after a minute, and how all ranks had ended is not known")
 	return verdict, process.CodeAgentFailed
-}
-
-// endedWell counts the ranks of the newest launch that were seen to exit with 0.
-func (e Evidence) endedWell() int {
-	ended := 0
-	for _, r := range e.podReports() {
-		ended += r.EndedWell
-	}
-	return ended
 }

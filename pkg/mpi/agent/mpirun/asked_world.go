@@ -21,6 +21,8 @@ type commandLine struct {
 	// programs are what is started, uncounted counts those without a number of ranks.
 	programs  []string
 	uncounted int
+	// appFile has the lines of the newest app file in the launcher's own terms.
+	appFile string
 	// unreadable reports whether the world cannot be known from the options.
 	unreadable bool
 }
@@ -33,6 +35,8 @@ type job struct {
 	own, hostfile string
 	// read reads a file by the name that a command line has for it.
 	read func(name string) ([]byte, error)
+	// write keeps a text in a new file for the launcher.
+	write func(text string) (name string, err error)
 }
 
 // readCommandLine reads the arguments of a launcher, and writes what that launcher would misread in its own terms.
@@ -109,7 +113,8 @@ func (c *commandLine) readProgram(args []string) {
 			}
 			return
 		}
-		name, value, inline := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+		option := &args[0]
+		name, value, inline := strings.Cut(strings.TrimLeft(*option, "-"), "=")
 		args = args[1:]
 		skipped, known := valuesOf[name]
 		switch {
@@ -118,6 +123,7 @@ func (c *commandLine) readProgram(args []string) {
 		case known:
 		case inline:
 			c.readOption(name, value)
+			*option = strings.TrimSuffix(*option, value) + c.translate(name, value)
 		case len(args) > 0:
 			c.readOption(name, args[0])
 			args[0] = c.translate(name, args[0])
@@ -148,7 +154,11 @@ func (c *commandLine) readOption(name, value string) {
 			c.addHost(host, 1)
 		})
 	case appFileOption:
-		c.eachLine(value, c.readProgram)
+		c.appFile = ""
+		c.eachLine(value, func(words []string) {
+			c.readProgram(words)
+			c.appFile += strings.Join(words, " ") + "\n"
+		})
 	case mappingOption:
 		c.readMapping(strings.Split(value, ":"))
 	default:

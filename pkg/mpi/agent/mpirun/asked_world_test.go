@@ -36,6 +36,7 @@ func threeNodes(dialect mpi.Dialect) job {
 			}
 			return []byte(text), nil
 		},
+		write: func(string) (string, error) { return "written", nil },
 	}
 }
 
@@ -134,6 +135,45 @@ func TestLaunchersGetWhatTheyUnderstand(t *testing.T) {
 		if got := strings.Join(args, " "); got != want {
 			t.Errorf("%s: got  %s\nwant %s", dialect, got, want)
 		}
+	}
+}
+
+// PRRTE gives the launcher's own pod no slots where a list has its full name or its address, wherever the list stands.
+func TestPRRTEGetsShortNamesInEveryPlace(t *testing.T) {
+	files := map[string]string{
+		"programs": "-n 2 -H j-launcher-0-0.j:2 ./a -H j-launcher-0-0.j\n# mine\n--host=10.0.0.2,10.0.0.3 ./b\n",
+		"words":    "--host j-node-0-0.j ./a\n",
+	}
+	const programs = "-n 2 -H j-launcher-0-0:2 ./a -H j-launcher-0-0.j\n--host=j-node-0-0,j-node-0-1 ./b\n"
+	cases := map[string]struct{ line, want, written string }{
+		"with =":          {"--host=j-launcher-0-0.j:2,10.0.0.2 ./train", "--host=j-launcher-0-0:2,j-node-0-0 ./train", ""},
+		"app file":        {"--app programs", "--app written", programs},
+		"app file with =": {"-v --app=programs", "-v --app=written", programs},
+		"two app files":   {"--app programs --app words", "--app written --app written", "--host j-node-0-0 ./a\n"},
+		"no app file":     {"--app none", "--app none", ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			j, written := threeNodes(mpi.PRRTE), ""
+			j.read = func(name string) ([]byte, error) {
+				if text, found := files[name]; found {
+					return []byte(text), nil
+				}
+				return nil, errors.New("no such file")
+			}
+			j.write = func(text string) (string, error) { written = text; return "written", nil }
+			args := strings.Fields(tc.line)
+			j.readCommandLine(args)
+			if got := strings.Join(args, " "); got != tc.want || written != tc.written {
+				t.Errorf("got %s with %q, want %s with %q", got, written, tc.want, tc.written)
+			}
+		})
+	}
+	j := threeNodes(mpi.PRRTE)
+	j.write = func(string) (string, error) { return "", errors.New("no space left on device") }
+	args := []string{"--app", "programs"}
+	if j.readCommandLine(args); args[1] != "programs" {
+		t.Errorf("without a place for another file: %s", args)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mpirun
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,7 +64,8 @@ func (s Shim) find(command string) (launcher, path string, err error) {
 func (s Shim) read(launcher, path string, argv []string) (verdict.AskedWorld, job) {
 	line := program.QuoteCommand(strings.Join(argv, " "))
 	j := job{
-		dialect: dialectOf(launcher), own: hosts.FirstLabel(s.Hostname), hostfile: s.Settings.HydraHostfilePath(), read: os.ReadFile,
+		dialect: dialectOf(launcher), own: hosts.FirstLabel(s.Hostname), hostfile: s.Settings.HydraHostfilePath(),
+		read: os.ReadFile, write: s.keep,
 	}
 	j.table, _ = state.ReadHostTable(s.Settings.HostTablePath()) // a job of one pod has none
 	c := j.readCommandLine(argv[1:])
@@ -88,6 +90,16 @@ func (c *commandLine) notRunnable(searchPath string) string {
 	return ""
 }
 
+// keep writes a text into a new file of the state folder.
+func (s Shim) keep(text string) (name string, err error) {
+	file, err := os.CreateTemp(s.Settings.StateDir, "app-")
+	if err != nil {
+		return "", err
+	}
+	_, err = file.WriteString(text)
+	return file.Name(), errors.Join(err, file.Close())
+}
+
 func withoutFolder(searchPath, folder string) string {
 	folders := slices.DeleteFunc(filepath.SplitList(searchPath), func(f string) bool { return f == folder })
 	return strings.Join(folders, string(filepath.ListSeparator))
@@ -96,13 +108,17 @@ func withoutFolder(searchPath, folder string) string {
 // translate returns the value of an option in the launcher's own terms. Kubeflow's SDK begins each command with `mpirun
 // --hostfile /etc/mpi/hostfile`, whose syntax is Open MPI's: Hydra refuses it. PRRTE up to 3.0.8 gives the launcher's own pod
 // no slots where `-H` has its full name or its address, and then leaves out all other nodes (openpmix/prrte, "Ensure we have
-// HNP node aliases").
-func (j job) translate(option, value string) string {
+// HNP node aliases"), in an app file too.
+func (c *commandLine) translate(option, value string) string {
 	switch {
-	case j.dialect == mpi.PRRTE && worldOptions[option] == hostsOption:
-		return j.withShortNames(value)
-	case value == mpi.HostfilePath && (j.dialect == mpi.Hydra || j.dialect == mpi.IntelHydra):
-		return j.hostfile
+	case c.dialect == mpi.PRRTE && worldOptions[option] == hostsOption:
+		return c.withShortNames(value)
+	case c.dialect == mpi.PRRTE && worldOptions[option] == appFileOption && c.appFile != "":
+		if name, err := c.write(c.appFile); err == nil {
+			return name
+		}
+	case value == mpi.HostfilePath && (c.dialect == mpi.Hydra || c.dialect == mpi.IntelHydra):
+		return c.hostfile
 	}
 	return value
 }

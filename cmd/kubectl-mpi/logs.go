@@ -261,7 +261,7 @@ func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlag
 		return err
 	}
 	for _, kind := range []string{trainer.TrainJobFailed, mpijob.Diagnosed} {
-		c := apimeta.FindStatusCondition(view.ConditionsOf(job), kind)
+		c := apimeta.FindStatusCondition(view.JobOf(view.JobObjects{TrainJob: job}).Conditions, kind)
 		if c == nil {
 			continue
 		}

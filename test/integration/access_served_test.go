@@ -77,9 +77,8 @@ func accessSpecs() {
 
 // installed is a cluster of this repository whose roles and bindings the API server has.
 type installed struct {
-	plan   *plan.Cluster
-	proven access.Cluster
-	held   []access.Held
+	plan *plan.Cluster
+	held []access.Held
 	// accounts are those that are compiled.
 	accounts []access.Subject
 }
@@ -95,8 +94,9 @@ func installAccess(ctx SpecContext, name string) *installed {
 	i := slices.IndexFunc(clusters, func(c compile.Cluster) bool { return c.Name == name })
 	c := &installed{plan: plans[slices.IndexFunc(plans, func(p *plan.Cluster) bool { return p.Name.V == name })]}
 	objects := clusters[i].Objects.Sorted()
-	c.proven.Add(access.FactsOf(objects))
-	c.held = c.proven.Prove(c.plan, &diag.List{})
+	var proven access.Cluster
+	proven.Add(access.FactsOf(objects))
+	c.held = proven.Prove(c.plan, &diag.List{})
 	for _, o := range objects {
 		if o.ID.Kind == "ServiceAccount" && o.ID.Group == "" {
 			c.accounts = append(c.accounts, access.Subject{Kind: "ServiceAccount", Namespace: o.ID.Namespace, Name: o.ID.Name})
@@ -107,9 +107,8 @@ func installAccess(ctx SpecContext, name string) *installed {
 	return c
 }
 
-func (c *installed) allows(s access.Subject, q access.Question) bool {
-	name, groups := identityOf(s)
-	return c.proven.Allows(name, groups, q)
+func (c *installed) allows(s access.Subject, q accessQuestion) bool {
+	return holds(c.held, s, q)
 }
 
 // own are the first namespaces of all tenants.
@@ -226,7 +225,7 @@ func (c *installed) questions(resources []servedResource) []asked {
 			}
 			for _, namespace := range namespaces {
 				for _, verb := range r.verbs {
-					q := access.Question{Verb: verb, Group: r.group, Resource: r.name, Subresource: r.sub, Namespace: namespace}
+					q := accessQuestion{Verb: verb, Group: r.group, Resource: r.name, Subresource: r.sub, Namespace: namespace}
 					if number++; everyQuestion || number%10 == 0 || c.allows(m.Subject, q) {
 						list = append(list, asked{m.Subject, q})
 					}
@@ -248,7 +247,7 @@ func (c *installed) ask(ctx context.Context, questions []asked) (count, allowed 
 	answers := make([]bool, len(questions))
 	ask := func(ctx context.Context, i int) error {
 		name, groups := identityOf(questions[i].subject)
-		review, err := reviews.Create(ctx, reviewOf(name, groups, questions[i].Question), metav1.CreateOptions{})
+		review, err := reviews.Create(ctx, reviewOf(name, groups, questions[i].accessQuestion), metav1.CreateOptions{})
 		if err == nil {
 			answers[i] = review.Status.Allowed
 		}
@@ -261,12 +260,12 @@ func (c *installed) ask(ctx context.Context, questions []asked) (count, allowed 
 	}
 	Expect(group.Wait()).To(Succeed())
 	for i, q := range questions {
-		want := c.allows(q.subject, q.Question)
+		want := c.allows(q.subject, q.accessQuestion)
 		for end := time.Now().Add(5 * time.Second); answers[i] != want && time.Now().Before(end) && len(wrong) < 10; time.Sleep(100 * time.Millisecond) {
 			Expect(ask(ctx, i)).To(Succeed())
 		}
 		if answers[i] != want {
-			wrong = append(wrong, fmt.Sprintf("%s: %+v: the API server says %t", q.subject, q.Question, answers[i]))
+			wrong = append(wrong, fmt.Sprintf("%s: %+v: the API server says %t", q.subject, q.accessQuestion, answers[i]))
 		}
 		if want {
 			allowed++
@@ -306,7 +305,7 @@ func (c *installed) furnish(ctx SpecContext, namespace string) {
 type attempt struct {
 	method, uri, contentType, body string
 	headers                        map[string]string
-	question                       access.Question
+	question                       accessQuestion
 }
 
 const (
@@ -320,11 +319,11 @@ const (
 func attempts(namespace string) []attempt {
 	in := "/namespaces/" + namespace
 	core, apps, train, sets := "/api/v1"+in, "/apis/apps/v1"+in, "/apis/trainer.kubeflow.org/v1alpha1"+in, "/apis/jobset.x-k8s.io/v1alpha2"+in
-	q := func(verb, group, resource string) access.Question {
+	q := func(verb, group, resource string) accessQuestion {
 		resource, sub, _ := strings.Cut(resource, "/")
-		return access.Question{Verb: verb, Group: group, Resource: resource, Subresource: sub, Namespace: namespace, Name: "target"}
+		return accessQuestion{Verb: verb, Group: group, Resource: resource, Subresource: sub, Namespace: namespace, Name: "target"}
 	}
-	unnamed := func(verb, group, resource string) access.Question {
+	unnamed := func(verb, group, resource string) accessQuestion {
 		question := q(verb, group, resource)
 		question.Name = ""
 		return question
@@ -346,9 +345,9 @@ func attempts(namespace string) []attempt {
 		{"GET", core + "/pods/target/log", "", "", nil, q("get", "", "pods/log")},
 		// Proxies: to pods, Services, machines and their kubelets.
 		{"GET", core + "/pods/target/proxy/", "", "", nil, q("get", "", "pods/proxy")},
-		{"POST", core + "/pods/http:target:2222/proxy/x", asJSON, "{}", nil, access.Question{Verb: "create", Resource: "pods", Subresource: "proxy", Namespace: namespace, Name: "http:target:2222"}},
+		{"POST", core + "/pods/http:target:2222/proxy/x", asJSON, "{}", nil, accessQuestion{Verb: "create", Resource: "pods", Subresource: "proxy", Namespace: namespace, Name: "http:target:2222"}},
 		{"GET", core + "/services/target/proxy/", "", "", nil, q("get", "", "services/proxy")},
-		{"GET", "/api/v1/nodes/target/proxy/exec", "", "", nil, access.Question{Verb: "get", Resource: "nodes", Subresource: "proxy", Name: "target"}},
+		{"GET", "/api/v1/nodes/target/proxy/exec", "", "", nil, accessQuestion{Verb: "get", Resource: "nodes", Subresource: "proxy", Name: "target"}},
 		// Pods that run: containers beside those that were reviewed, sizes, machines, removal.
 		{"PATCH", core + "/pods/target/ephemeralcontainers" + dry, asMerge, `{"spec": {"ephemeralContainers": [{"name": "x", "image": "x"}]}}`, nil, q("patch", "", "pods/ephemeralcontainers")},
 		{"PATCH", core + "/pods/target/resize" + dry, asMerge, `{}`, nil, q("patch", "", "pods/resize")},
@@ -360,12 +359,12 @@ func attempts(namespace string) []attempt {
 		{"PATCH", apps + "/deployments/target/scale" + dry, asMerge, `{"spec": {"replicas": 9}}`, nil, q("patch", "apps", "deployments/scale")},
 		// Other names.
 		{"POST", core + "/serviceaccounts/target/token", asJSON, `{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}`, nil, q("create", "", "serviceaccounts/token")},
-		{"GET", core + "/configmaps", "", "", map[string]string{"Impersonate-User": "root", "Impersonate-Group": "system:masters"}, access.Question{Verb: "impersonate", Resource: "users", Name: "root"}},
+		{"GET", core + "/configmaps", "", "", map[string]string{"Impersonate-User": "root", "Impersonate-Group": "system:masters"}, accessQuestion{Verb: "impersonate", Resource: "users", Name: "root"}},
 		{"GET", core + "/secrets", "", "", map[string]string{"Impersonate-User": "system:serviceaccount:" + namespace + ":target"}, q("impersonate", "", "serviceaccounts")},
 		{"GET", core + "/secrets", "", "", nil, unnamed("list", "", "secrets")},
 		{"GET", core + "/secrets?watch=true&timeoutSeconds=1", "", "", nil, unnamed("watch", "", "secrets")},
-		{"GET", "/api/v1/secrets", "", "", nil, access.Question{Verb: "list", Resource: "secrets"}},
-		{"GET", "/apis/trainer.kubeflow.org/v1alpha1/trainjobs", "", "", nil, access.Question{Verb: "list", Group: "trainer.kubeflow.org", Resource: "trainjobs"}},
+		{"GET", "/api/v1/secrets", "", "", nil, accessQuestion{Verb: "list", Resource: "secrets"}},
+		{"GET", "/apis/trainer.kubeflow.org/v1alpha1/trainjobs", "", "", nil, accessQuestion{Verb: "list", Group: "trainer.kubeflow.org", Resource: "trainjobs"}},
 		// Patches under the name of the controller, of fields and subresources that are its own.
 		{"PATCH", train + "/trainjobs/target" + force, asApply, apply("trainer.kubeflow.org/v1alpha1", "TrainJob", `, "spec": {"runtimeRef": {"name": "x"}}`), nil, q("patch", "trainer.kubeflow.org", "trainjobs")},
 		{"PATCH", train + "/trainjobs/target/status" + force, asApply, apply("trainer.kubeflow.org/v1alpha1", "TrainJob", `, "status": {}`), nil, q("patch", "trainer.kubeflow.org", "trainjobs/status")},
@@ -373,11 +372,11 @@ func attempts(namespace string) []attempt {
 		{"PATCH", train + "/trainingruntimes/target" + force, asApply, apply("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", ""), nil, q("patch", "trainer.kubeflow.org", "trainingruntimes")},
 		{"PATCH", sets + "/jobsets/target" + force, asApply, apply("jobset.x-k8s.io/v1alpha2", "JobSet", ""), nil, q("patch", "jobset.x-k8s.io", "jobsets")},
 		{"PATCH", core + "/configmaps/target" + force, asApply, apply("v1", "ConfigMap", `, "data": {"a": "b"}`), nil, q("patch", "", "configmaps")},
-		{"PATCH", "/api/v1/namespaces/" + namespace + dry, asMerge, `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}`, nil, access.Question{Verb: "patch", Resource: "namespaces", Namespace: namespace, Name: namespace}},
+		{"PATCH", "/api/v1/namespaces/" + namespace + dry, asMerge, `{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}`, nil, accessQuestion{Verb: "patch", Resource: "namespaces", Namespace: namespace, Name: namespace}},
 		{"PATCH", "/apis/networking.k8s.io/v1" + in + "/networkpolicies/target" + force, asApply, apply("networking.k8s.io/v1", "NetworkPolicy", `, "spec": {"podSelector": {}, "egress": [{}]}`), nil, q("patch", "networking.k8s.io", "networkpolicies")},
 		{"PATCH", core + "/resourcequotas/target" + dry, asMerge, `{"spec": {"hard": {"pods": "9999"}}}`, nil, q("patch", "", "resourcequotas")},
 		{"POST", "/apis/rbac.authorization.k8s.io/v1" + in + "/rolebindings" + dry, asJSON, `{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}, "subjects": []}`, nil, unnamed("create", "rbac.authorization.k8s.io", "rolebindings")},
-		{"PUT", "/api/v1/namespaces/" + namespace + "/finalize" + dry, asJSON, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "` + namespace + `"}}`, nil, access.Question{Verb: "update", Resource: "namespaces", Subresource: "finalize", Namespace: namespace, Name: namespace}},
+		{"PUT", "/api/v1/namespaces/" + namespace + "/finalize" + dry, asJSON, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "` + namespace + `"}}`, nil, accessQuestion{Verb: "update", Resource: "namespaces", Subresource: "finalize", Namespace: namespace, Name: namespace}},
 	}
 }
 

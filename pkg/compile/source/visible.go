@@ -68,72 +68,56 @@ func (c confinedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 func (c confinedFS) resolve(op, name string) (found string, err error) {
-	if !fs.ValidPath(name) {
-		return "", &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
-	}
-	w := linkWalk{confinedFS: c, at: ".", rest: strings.Split(name, "/")}
-	for err == nil && len(w.rest) > 0 {
-		err = w.step()
+	links := maxLinks
+	if err = fs.ErrInvalid; fs.ValidPath(name) {
+		found, err = c.follow(".", name, &links)
 	}
 	if err != nil {
-		return "", &fs.PathError{Op: op, Path: name, Err: w.explain(err)}
+		return "", &fs.PathError{Op: op, Path: name, Err: err}
 	}
-	return w.at, nil
+	return found, nil
 }
 
-// linkWalk follows a path.
-type linkWalk struct {
-	confinedFS
-	// at has no links in it; rest are the parts that follow.
-	at   string
-	rest []string
-	// link is the last link, target where it leads, behind how many parts follow it.
-	link, target  string
-	behind, links int
+// follow returns where a path leads from a folder that has no links in its own path. It counts down the links that may
+// still follow.
+func (c confinedFS) follow(at, name string, links *int) (string, error) {
+	for part := range strings.SplitSeq(name, "/") {
+		next := path.Join(at, part)
+		switch {
+		case part == ".." && at == ".":
+			return "", ErrOutside
+		case part == "" || part == "." || part == "..":
+			at = next
+			continue
+		case c.hidden(part):
+			return "", ErrHidden
+		}
+		info, err := fs.Lstat(c.files, next)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			next, err = c.followLink(at, next, links)
+		}
+		if err != nil {
+			return "", Reason(err)
+		}
+		at = next
+	}
+	return at, nil
 }
 
-func (w *linkWalk) step() error {
-	part := w.rest[0]
-	next := path.Join(w.at, part)
-	switch {
-	case part == ".." && w.at == ".":
-		return ErrOutside
-	case part == "" || part == "." || part == "..":
-		w.at, w.rest = next, w.rest[1:]
-		return nil
-	case w.hidden(part):
-		return ErrHidden
+func (c confinedFS) followLink(at, link string, links *int) (found string, err error) {
+	target, err := fs.ReadLink(c.files, link)
+	switch *links--; {
+	case err != nil:
+		return "", err
+	case *links < 0:
+		return "", ErrTooManyLinks
+	case path.IsAbs(target):
+		err = ErrOutside
+	default:
+		found, err = c.follow(at, target, links)
 	}
-	info, err := fs.Lstat(w.files, next)
-	if err != nil {
-		return Reason(err)
+	if err != nil && *links >= 0 {
+		err = fmt.Errorf("the symbolic link `%s` leads to `%s`: %w", link, target, err)
 	}
-	if w.rest = w.rest[1:]; info.Mode()&fs.ModeSymlink != 0 {
-		return w.follow(next)
-	}
-	w.at = next
-	return nil
-}
-
-func (w *linkWalk) follow(link string) (err error) {
-	if w.target, err = fs.ReadLink(w.files, link); err != nil {
-		return Reason(err)
-	}
-	w.link, w.behind = link, len(w.rest)
-	w.rest = append(strings.Split(w.target, "/"), w.rest...)
-	switch w.links++; {
-	case w.links > maxLinks:
-		return ErrTooManyLinks
-	case path.IsAbs(w.target):
-		return ErrOutside
-	}
-	return nil
-}
-
-// explain names the link whose target could not be followed.
-func (w *linkWalk) explain(err error) error {
-	if len(w.rest) <= w.behind || w.link == "" {
-		return err
-	}
-	return fmt.Errorf("the symbolic link `%s` leads to `%s`: %w", w.link, w.target, err)
+	return found, err
 }

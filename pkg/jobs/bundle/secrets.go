@@ -30,10 +30,9 @@ var (
 	reference    = regexp.MustCompile(`^\$(?:\(\w+\)|\{\w+\}|[A-Z_]+)$`)
 	ordinaryWord = regexp.MustCompile(`^(?:[a-z]+|[A-Z_]+|[<{%$].*)$`)
 	pluralFlag   = regexp.MustCompile(`(?:key|token|passwo?r?d|secret)s$`)
-	assignment   = regexp.MustCompile(`(?s)^([\w.+~-]+=)(.*)$`)
-	// wordOrHeader is one word, or a header of HTTP.
-	wordOrHeader = regexp.MustCompile(`^(?:[\w.-]+: *(?:\w+ )?)?(\S+)$`)
-	timeStamp    = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\S+ `)
+	// argument is a flag with its value, a variable or a header of HTTP with a word, or a word. The groups are the value.
+	argument  = regexp.MustCompile(`(?s)^(?:-[\w.+~-]+=(.+)|(?:[\w.+~-]+=|[\w.-]+: *(?:\w+ )?)?(\S+))$`)
+	timeStamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\S+ `)
 )
 
 // secrets are values that are taken out of all files.
@@ -47,16 +46,12 @@ func (s secrets) learn(value string) {
 	}
 }
 
-// learnText learns from a text of an object, or from the output of a program.
-func (s secrets) learnText(text string, at place) {
-	named, word := assignment.FindStringSubmatch(text), wordOrHeader.FindStringSubmatch(text)
-	switch {
-	case at.secret:
+// learnText learns from a text of an object or from the output of a program, and returns it.
+func (s secrets) learnText(text string, at place) string {
+	if at.secret {
 		s.learn(text)
-	case named != nil && (word != nil || text[0] == '-') && hasSecretName(named[1], named[2]):
-		s.learn(named[2])
-	case word != nil && at.typed && diagnose.Redact(text) != text:
-		s.learn(word[1])
+	} else if value := argument.FindStringSubmatch(text); at.typed && value != nil && diagnose.Redact(text) != text {
+		s.learn(value[1] + value[2])
 	}
 	_, found := diagnose.RedactArguments(text)
 	for _, value := range found {
@@ -64,6 +59,7 @@ func (s secrets) learnText(text string, at place) {
 			s.learn(value)
 		}
 	}
+	return text
 }
 
 // bareValue returns a value from a text without quotation marks, escapes, and the end of the list that it stood in.
@@ -79,12 +75,11 @@ func bareValue(value string) string {
 // learnTree learns from an object, and from texts in it that are JSON or YAML.
 func (s secrets) learnTree(tree any) {
 	mapTexts(tree, place{}, func(text string, at place) string {
-		s.learnText(text, at)
 		var inner any
 		if strings.ContainsAny(text, "{[\n") && yaml.Unmarshal([]byte(text), &inner) == nil && inner != any(text) {
 			s.learnTree(inner)
 		}
-		return text
+		return s.learnText(text, at)
 	})
 }
 
@@ -123,17 +118,13 @@ func mapTexts(value any, at place, visit func(string, place) string) any {
 		}
 		return result
 	case []any:
-		result, flag := make([]any, len(value)), ""
+		result, before := make([]any, len(value)), ""
 		for i, part := range value {
 			text, _ := part.(string)
-			secret := flag != "" && !strings.HasPrefix(text, "--") && hasSecretName(flag+" ", text)
+			secret := !strings.HasPrefix(text, "--") && hasSecretName(before+" ", text)
 			result[i] = mapTexts(part, place{secret, at.typed}, visit)
-			switch {
-			case secret && pluralFlag.MatchString(flag):
-			case strings.HasPrefix(text, "-") && !secret && !strings.ContainsAny(text, "= \t\n"):
-				flag = text
-			default:
-				flag = ""
+			if !secret || !pluralFlag.MatchString(before) {
+				before = text
 			}
 		}
 		return result
@@ -146,7 +137,7 @@ func hasSecretName(before, value string) bool {
 	if _, err := strconv.ParseFloat(value, 64); err != nil {
 		value = strings.Repeat("a", min(len(value), leastSecret))
 	}
-	return diagnose.Redact(before+value) != before+value
+	return strings.HasSuffix(diagnose.Redact(before+value), hidden)
 }
 
 // isReferenceField reports whether a field of Kubernetes has a word such as `key` or `secret` in its name and holds a name.

@@ -44,6 +44,9 @@ var arguments = map[string]func(name, value string) []string{
 	"header":       func(n, v string) []string { return []string{"curl", "-H", "X-" + n + ": " + v} },
 	"bearer":       func(_, v string) []string { return []string{"curl", "-H", "Authorization: Bearer " + v} },
 	"JSON as text": func(n, v string) []string { return []string{"--more", asJSON([]string{"--" + n, v, "--lr"})} },
+	"JSON of settings": func(n, v string) []string {
+		return []string{"--config", asJSON(map[string]any{"db": map[string]string{n: v}})}
+	},
 	"JSON of objects": func(n, v string) []string {
 		return []string{asJSON(map[string]string{"name": variable(n), "value": v})}
 	},

@@ -208,30 +208,21 @@ type jobView struct {
 }
 
 func newJobView(o JobObjects) *jobView {
-	trainJob := *o.TrainJob
-	trainJob.Status.Conditions = printable(trainJob.Status.Conditions)
-	o.TrainJob = &trainJob
 	s := &jobView{JobObjects: o, world: worldOf(o.TrainJob, o.Runtime)}
 	s.executor = s.findExecutor()
 	if s.executor == Controller {
-		s.conditions = slices.DeleteFunc(printable(status.ExecutorConditions(o.TrainJob)), isOfCompanion)
+		// Only companions record these types. An executor publishes its cause in the status.
+		s.conditions = slices.DeleteFunc(printable(status.ExecutorConditions(o.TrainJob)), func(c metav1.Condition) bool {
+			return c.Type == job.Diagnosed || c.Type == job.Guarded
+		})
 	} else {
 		s.conditions = printable(status.AllConditions(o.TrainJob))
 	}
-	trainJob = *o.TrainJob
+	trainJob := *o.TrainJob
 	trainJob.Status.Conditions = s.conditions
 	s.observed = observe.Observed{Now: o.Now, TrainJob: &trainJob, Runtime: o.Runtime, JobSet: o.JobSet, Pods: o.Pods}
 	s.all = s.observed.AllPods()
 	return s
-}
-
-// isOfCompanion reports whether a condition is one that only a companion records. An executor publishes its cause in
-// the status.
-func isOfCompanion(c metav1.Condition) bool { return c.Type == job.Diagnosed || c.Type == job.Guarded }
-
-// ConditionsOf returns all conditions of a TrainJob that are known, for people.
-func ConditionsOf(trainJob *trainer.TrainJob) []metav1.Condition {
-	return newJobView(JobObjects{TrainJob: trainJob}).conditions
 }
 
 // printable returns conditions without what moves the cursor of a terminal: users and programs write much of them.

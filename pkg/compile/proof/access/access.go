@@ -290,30 +290,3 @@ func (c *Cluster) sortedRoles() []*role {
 	})
 	return list
 }
-
-// Allows answers a question as the API server would, for a user and the groups that the user is in.
-func (c *Cluster) Allows(name string, groups []string, q Question) bool {
-	for i := range c.bindings {
-		b := c.bindings[i]
-		r := c.roles[b.role]
-		if r == nil || b.namespace != "" && (b.namespace != q.Namespace || q.URL != "") || !b.namesUser(name, groups) {
-			continue
-		}
-		if slices.ContainsFunc(r.rules, func(rule Rule) bool { return rule.allows(&q) }) {
-			return true
-		}
-	}
-	return false
-}
-
-func (b *binding) namesUser(name string, groups []string) bool {
-	return slices.ContainsFunc(b.subjects, func(s Subject) bool {
-		switch s.Kind {
-		case group:
-			return slices.Contains(groups, s.Name)
-		case serviceAccount:
-			return name == "system:serviceaccount:"+s.Namespace+":"+s.Name
-		}
-		return s.Name == name
-	})
-}

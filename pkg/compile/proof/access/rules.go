@@ -1,11 +1,6 @@
 package access
 
-import (
-	"slices"
-	"strings"
-
-	"lockstep.dev/lockstep/pkg/compile/object"
-)
+import "lockstep.dev/lockstep/pkg/compile/object"
 
 // Rule allows verbs on resources, or on paths of the API server
 // (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#role-and-clusterrole).
@@ -33,43 +28,4 @@ func readRules(n *object.Node) []Rule {
 		}
 	}
 	return rules
-}
-
-// Question is one request that somebody may or may not make.
-type Question struct {
-	Verb, Group, Resource, Subresource string
-	// Namespace is "" for the whole cluster, Name for all objects.
-	Namespace, Name string
-	// URL is a path that is not a resource; then only Verb counts beside it.
-	URL string
-}
-
-// allows reports whether the rule allows a request, as the API server's RBAC authorizer does.
-func (r *Rule) allows(q *Question) bool {
-	if !containsOrAll(r.Verbs, q.Verb) {
-		return false
-	}
-	if q.URL != "" {
-		return slices.ContainsFunc(r.URLs, func(url string) bool {
-			prefix, open := strings.CutSuffix(url, all)
-			return url == q.URL || open && strings.HasPrefix(q.URL, prefix)
-		})
-	}
-	return containsOrAll(r.Groups, q.Group) && r.isAbout(q.Resource, q.Subresource) &&
-		(len(r.Names) == 0 || q.Name != "" && slices.Contains(r.Names, q.Name))
-}
-
-func containsOrAll(list []string, value string) bool {
-	return slices.Contains(list, all) || slices.Contains(list, value)
-}
-
-// isAbout reports whether the rule is about a resource: `*` is all with their subresources, `*/scale` one subresource of all.
-func (r *Rule) isAbout(resource, subresource string) bool {
-	whole := resource
-	if subresource != "" {
-		whole += "/" + subresource
-	}
-	return slices.ContainsFunc(r.Resources, func(own string) bool {
-		return own == all || own == whole || subresource != "" && own == all+"/"+subresource
-	})
 }

@@ -56,11 +56,10 @@ func (n Network) variables(dialect Dialect) []Variable {
 // otherVariables returns the variables of a dialect that the runtime is not for. Adapters and accelerators are left to the MPI
 // of the image: what drives them is shared with the runtime's own MPI, as UCX is.
 func (n Network) otherVariables(dialect Dialect) []Variable {
-	variables := n.bootstrapVariables(dialect)
-	if n.Interface != "" && !n.Fabric.RDMA() && !n.Accelerators {
-		variables = append(variables, n.tcpTransportVariables(dialect)...)
+	if n.Fabric.RDMA() || n.Accelerators {
+		return n.bootstrapVariables(dialect)
 	}
-	return variables
+	return n.variables(dialect)
 }
 
 const pinned = "a pod may have several interfaces; MPI must not try the ones that peers cannot reach"

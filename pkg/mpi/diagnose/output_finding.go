@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,13 +23,6 @@ type OutputFinding struct {
 	Printer string
 	// Weight says how close to the root it is.
 	Weight Weight
-}
-
-// AtInterface blames the interface of an address that no pod of the job has, before any policy.
-func (f OutputFinding) AtInterface(address string) *OutputFinding {
-	f.Summary = fmt.Sprintf("MPI communication failure - %s is not the address of any pod of the job: name the interface "+
-		"of the pods (UCX_NET_DEVICES, btl_tcp_if_include, FI_TCP_IFACE): %s", address, f.Line)
-	return &f
 }
 
 // Weight says how close to the root of a failure a line of output is.

@@ -166,17 +166,13 @@ func crashLoopProblem(pod Pod, c Container) *Cause {
 		pod.fullName(), kind, c.Name, last)
 	cause := causeWithRemedy(CrashLoopBackOff, message).withPod(pod).withContainerEnd(*last)
 	cause.Lines, cause.Remedy = last.lastLines(), crashLoopRemedy(pod, c)
-	if last.isOutOfMemory() {
-		entry, _ := ReasonDocOf(OOMKilled)
-		cause.Remedy = entry.Remedy
-	}
 	return cause
 }
 
 // crashLoopRemedy names the command that shows why a container ended the last time.
 func crashLoopRemedy(pod Pod, c Container) string {
 	return fmt.Sprintf("`kubectl logs %s -c %s --previous` shows why it ends, as long as the pod exists; correct its "+
-		"command, its files or its volumes in the TrainJob or runtime", pod.Name, c.Name)
+		"command, its files, its volumes or its memory limit in the TrainJob or runtime", pod.Name, c.Name)
 }
 
 // mounts are the events by which kubelet says that a volume is not there.

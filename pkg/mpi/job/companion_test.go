@@ -31,12 +31,15 @@ func TestForeignController(t *testing.T) {
 	}
 }
 
-// companion is what is observed of a TrainJob that Kubeflow Trainer runs.
+// companion is what is observed of a TrainJob that Kubeflow Trainer runs. One with conditions has had its policy.
 func companion(conditions ...func(*trainer.TrainJob)) observe.Observed {
 	o := started(trainJobOf(conditions...))
 	o.JobSet = o.JobSet.DeepCopy()
 	delete(o.JobSet.Labels, mpi.TrainJobLabel)
 	o.Beside = true
+	if len(conditions) > 0 {
+		o = sawFact(o, observe.FactPolicy, o.TrainJob.UID, t0)
+	}
 	return o
 }
 
@@ -155,20 +158,15 @@ func TestUnguardedSaysWhatItMeans(t *testing.T) {
 	}
 }
 
-func policyBefore(trainJob *trainer.TrainJob, runtime job.Runtime, namespace string) job.Object {
-	return decide.PolicyBeforePods(trainJob, status.AllConditions(trainJob), runtime, namespace)
-}
-
 func TestPolicyBefore(t *testing.T) {
-	policy := policyBefore(trainJobOf(), *runtimeOf(false), "lockstep-system")
+	policy := decide.PolicyBeforePods(trainJobOf(), *runtimeOf(false), "lockstep-system")
 	if policy == nil || policy.GetName() != "demo-mpi" || !metav1.IsControlledBy(policy, trainJobOf()) {
 		t.Fatalf("a job has its policy before its first pod: %+v", policy)
 	}
 	for reason, none := range map[string]job.Object{
-		"a status says that it was made": policyBefore(trainJobOf(hasCondition(job.PodsReady, "False", t0)), *runtimeOf(false), ""),
-		"a job that is over needs none":  policyBefore(trainJobOf(hasCondition(trainer.TrainJobFailed, "True", t0)), *runtimeOf(false), ""),
-		"other runtimes are Trainer's":   policyBefore(trainJobOf(), job.Runtime{Spec: runtimeOf(false).Spec}, ""),
-		"there is no such job":           policyBefore(trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), *runtimeOf(false), ""),
+		"a job that is over needs none": decide.PolicyBeforePods(trainJobOf(hasCondition(trainer.TrainJobFailed, "True", t0)), *runtimeOf(false), ""),
+		"other runtimes are Trainer's":  decide.PolicyBeforePods(trainJobOf(), job.Runtime{Spec: runtimeOf(false).Spec}, ""),
+		"there is no such job":          decide.PolicyBeforePods(trainJobOf(asks(trainer.Trainer{NumNodes: ptr.To[int32](0)})), *runtimeOf(false), ""),
 	} {
 		if none != nil {
 			t.Errorf("%s: %+v", reason, none)

@@ -21,7 +21,7 @@ type jobCache struct {
 	// ready, and must not hurry the news of that.
 	news map[client.ObjectKey]map[time.Duration]pendingNews
 	// published are the conditions that an executor published last.
-	published map[client.ObjectKey]publishedConditions
+	published map[client.ObjectKey]map[types.UID][]metav1.Condition
 	// written is the version of a TrainJob after our last write of its status.
 	written map[client.ObjectKey]string
 	// warnings are what was read last for a job.
@@ -36,15 +36,10 @@ type pendingNews struct {
 	version string
 }
 
-type publishedConditions struct {
-	uid        types.UID
-	conditions []metav1.Condition
-}
-
 func newJobCache() *jobCache {
 	return &jobCache{
 		jobs: map[client.ObjectKey]observe.History{}, news: map[client.ObjectKey]map[time.Duration]pendingNews{}, written: map[client.ObjectKey]string{},
-		published: map[client.ObjectKey]publishedConditions{},
+		published: map[client.ObjectKey]map[types.UID][]metav1.Condition{},
 		warnings:  map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
 	}
 }
@@ -80,15 +75,15 @@ func (c *jobCache) isNew(name client.ObjectKey, topic, version string) bool {
 func (c *jobCache) notePublished(trainJob *trainer.TrainJob, conditions []metav1.Condition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.published[client.ObjectKeyFromObject(trainJob)] = publishedConditions{trainJob.UID, conditions}
+	c.published[client.ObjectKeyFromObject(trainJob)] = map[types.UID][]metav1.Condition{trainJob.UID: conditions}
 }
 
 // publishedConditions returns the conditions of a TrainJob that were published last, if this process did it.
 func (c *jobCache) publishedConditions(trainJob *trainer.TrainJob) (conditions []metav1.Condition, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, known := c.published[client.ObjectKeyFromObject(trainJob)]
-	return last.conditions, known && last.uid == trainJob.UID
+	conditions, known = c.published[client.ObjectKeyFromObject(trainJob)][trainJob.UID]
+	return conditions, known
 }
 
 // noteWritten remembers the version that our write made.
@@ -163,11 +158,9 @@ func (c *jobCache) forgetEnded(name client.ObjectKey) {
 }
 
 func (c *jobCache) forgetJob(name client.ObjectKey) {
+	c.forgetEnded(name)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.jobs, name)
-	delete(c.warnings, name)
-	delete(c.published, name)
 	delete(c.news, name)
 	delete(c.written, name)
 }

@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/dump"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -125,32 +123,22 @@ func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobRe
 // writeRecord writes the record and the label. A record that does not fit, or that the API server refuses, is dropped
 // with an event.
 func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobReport) error {
-	isNew := said.record != f.TrainJob.Annotations[status.RecordAnnotation]
 	var err error
-	if isNew || said.needsLabel() && !hasJobLabel(f.TrainJob) {
+	if said.record != f.TrainJob.Annotations[status.RecordAnnotation] || said.needsLabel() && !hasJobLabel(f.TrainJob) {
 		err = r.patchRecord(ctx, f.TrainJob, said.record)
 	}
+	why := "the other annotations leave no room for it in the 256 KiB of an object"
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
 		apierrors.IsRequestEntityTooLargeError(err):
-		r.warnOfDroppedRecord(ctx, f.TrainJob, "the API server refuses it: "+err.Error())
-		return nil
-	case err != nil:
+		why = "the API server refuses it: " + err.Error()
+	case err != nil || status.RecordFits(f.TrainJob, said.conditions):
 		return err
-	case !status.RecordFits(f.TrainJob, said.conditions):
-		r.warnOfDroppedRecord(ctx, f.TrainJob, fmt.Sprintf(
-			"the other annotations leave no room for it in the %d KiB of an object", validation.TotalAnnotationSizeLimitB>>10))
-	case isNew:
-		// The next record that is dropped is news.
-		r.cache.isNew(client.ObjectKeyFromObject(f.TrainJob), string(recordDropped), "")
 	}
+	r.warnOnce(ctx, f.TrainJob, recordDropped, "", "annotation "+status.RecordAnnotation+
+		", which shows how far the job has come, was not written: "+why+". The job runs as it would with it. Remove "+
+		"large annotations; `kubectl apply --server-side` leaves out the one that holds the whole manifest")
 	return nil
-}
-
-func (r *Reconciler) warnOfDroppedRecord(ctx context.Context, trainJob *trainer.TrainJob, why string) {
-	r.warnOnce(ctx, trainJob, recordDropped, "dropped", "annotation "+status.RecordAnnotation+
-		", which shows how far the job has come, was not written: "+why+". The job runs as it would with it. Remove large annotations; "+
-		"`kubectl apply --server-side` leaves out the one that holds the whole manifest")
 }
 
 // publishChanges passes on what is new.

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -81,8 +80,7 @@ func ignoredNodes(f *phase.Facts) int32 {
 		return 0
 	}
 	asked, err := job.Resolve(f.TrainJob, *f.Runtime)
-	node := job.ReplicatedJob(f.JobSet.Spec, mpi.NodeJob)
-	if err != nil || node == nil || ptr.Deref(node.Template.Spec.Parallelism, 1) == asked.World.NodePods() {
+	if err != nil || job.CountPods(f.JobSet) == int(asked.World.Pods()) {
 		return 0
 	}
 	return asked.World.Nodes

@@ -115,18 +115,18 @@ func TestBehind(t *testing.T) {
 // keep a job from its end.
 func TestUnchanged(t *testing.T) {
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: 3, ResourceVersion: "7"}}
-	var shown []metav1.Condition
+	var shown trainer.TrainJobStatus
 	paths := func() []string {
 		var list []string
-		for _, o := range unchangedTests(trainJob, shown) {
+		for _, o := range append(unchangedTests(trainJob), shownTest(shown)) {
 			list = append(list, o.Op+" "+o.Path)
 		}
 		return list
 	}
-	if diff := cmp.Diff([]string{"test /metadata/uid", "test /metadata/generation"}, paths()); diff != "" {
+	if diff := cmp.Diff([]string{"test /metadata/uid", "test /metadata/generation", "test /status"}, paths()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	shown = []metav1.Condition{{Type: "Created"}}
+	shown.Conditions = []metav1.Condition{{Type: "Created"}}
 	if diff := cmp.Diff([]string{"test /metadata/uid", "test /metadata/generation", "test /status/conditions"}, paths()); diff != "" {
 		t.Errorf("an end that another replica has told stays told: -want, +got:\n%s", diff)
 	}

@@ -32,30 +32,25 @@ const (
 	jobsPath       = "/status/jobsStatus"
 )
 
-// unchangedTests binds a patch to what the decision was made from: this TrainJob, its spec and the conditions that it
-// shows. It does not bind it to the version: annotations and labels decide nothing, and a user who writes them all
-// the time must not keep a job from its end.
-func unchangedTests(trainJob *trainer.TrainJob, conditions []metav1.Condition) []patchOperation {
-	tests := []patchOperation{
+// unchangedTests binds a patch to what the decision was made from: this TrainJob and its spec. It does not bind it to
+// the version: annotations and labels decide nothing, and a user who writes them all the time must not keep a job from
+// its end.
+func unchangedTests(trainJob *trainer.TrainJob) []patchOperation {
+	return []patchOperation{
 		{"test", "/metadata/uid", trainJob.UID},
 		{"test", "/metadata/generation", trainJob.Generation},
 	}
-	if len(conditions) > 0 {
-		tests = append(tests, patchOperation{"test", conditionsPath, conditions})
-	}
-	return tests
 }
 
-// stillNoConditions binds a patch of the status to there being no conditions, if the status showed none: by now it
-// may show an end.
-func stillNoConditions(shown trainer.TrainJobStatus) []patchOperation {
+// shownTest binds a patch of the status to the conditions that it showed, or to none: by now it may show an end.
+func shownTest(shown trainer.TrainJobStatus) patchOperation {
 	switch {
 	case isEmptyStatus(shown):
-		return []patchOperation{{"test", "/status", null}}
+		return patchOperation{"test", "/status", null}
 	case len(shown.Conditions) == 0:
-		return []patchOperation{{"test", conditionsPath, null}}
+		return patchOperation{"test", conditionsPath, null}
 	}
-	return nil
+	return patchOperation{"test", conditionsPath, shown.Conditions}
 }
 
 // isEmptyStatus reports whether a TrainJob has no status at all, so that there is nothing to add to.
@@ -114,7 +109,7 @@ func hasJobLabel(trainJob *trainer.TrainJob) bool {
 
 // patchRecord writes status.RecordAnnotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
 func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
-	changes := slices.Concat(unchangedTests(trainJob, nil),
+	changes := slices.Concat(unchangedTests(trainJob),
 		setMapEntry("annotations", trainJob.Annotations, status.RecordAnnotation, record), setMapEntry("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
 	return r.sendPatch(trainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
@@ -123,7 +118,7 @@ func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob
 
 // patchStatus carries changes of the status out.
 func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []patchOperation) error {
-	changes = slices.Concat(unchangedTests(f.TrainJob, f.Shown), stillNoConditions(shownStatus(f)), changes)
+	changes = append(append(unchangedTests(f.TrainJob), shownTest(shownStatus(f))), changes...)
 	return r.sendPatch(f.TrainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Status().Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})

@@ -112,8 +112,7 @@ func (p *podWebhook) changePod(ctx context.Context, name client.ObjectKey, pod *
 	if err != nil || runtime == nil {
 		return nil, nil, err
 	}
-	policy := decide.PolicyBeforePods(trainJob, trainJob.Status.Conditions, *runtime, p.r.namespace)
-	return desired.PropagateToPod(pod, trainJob, *runtime), policy, nil
+	return desired.PropagateToPod(pod, trainJob, *runtime), decide.PolicyBeforePods(trainJob, *runtime, p.r.namespace), nil
 }
 
 // findTrainJob returns nil where there is none. Pods come half a second after their TrainJob, and the cache may hear of it later than that:

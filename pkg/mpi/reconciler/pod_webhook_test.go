@@ -101,18 +101,6 @@ func TestAPodPassesWhoeverHasThePolicy(t *testing.T) {
 	if err := c.Get(t.Context(), policyKey(), theirs); err != nil || theirs.Labels["by"] != "somebody" {
 		t.Errorf("what is somebody else's stays: %v, %+v", err, theirs.Labels)
 	}
-	c.live.reads.Store(0)
-	told := trainJobOf()
-	if err := c.Get(t.Context(), name, told); err != nil {
-		t.Fatal(err)
-	}
-	told.Status.Conditions = []metav1.Condition{{Type: "PodsReady", Status: metav1.ConditionFalse, Reason: "PodsPending"}}
-	if err := c.Status().Update(t.Context(), told); err != nil {
-		t.Fatal(err)
-	}
-	if c.ask(false); c.live.reads.Load() > 0 {
-		t.Errorf("%d requests about a policy that a status tells of", c.live.reads.Load())
-	}
 }
 
 // A cluster whose own webhook for network policies is slow, or that allows none, must not cost a job the user's image: the API

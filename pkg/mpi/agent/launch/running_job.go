@@ -99,6 +99,10 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	e.Own = j.ranks.Report()
 	e.Own.Name, e.Own.OOMKills = l.Hostname, kills
 	e.Launched, e.Admitted = j.ranks.NewestLaunch()
+	if len(e.Asked) == 0 && program.IsMPILauncherName(e.Launched.Program) && e.Launched.Line != "" {
+		shim := mpirun.Shim{Settings: l.Settings, Hostname: l.Hostname, Environment: command.Environment}
+		e.Asked = []verdict.AskedWorld{shim.AskedBy(e.Launched.Line)}
+	}
 	e.Now = time.Now()
 	judged, code := verdict.Judge(e)
 	judged.RunSeconds, judged.IdleSeconds = e.Ended.Sub(start).Seconds(), j.idleSeconds(quiet, e.Losses, e.Ended)

@@ -24,8 +24,8 @@ type attended struct {
 	// hang is why the command was ended, blocked the connection that nobody answered at the end; nil for none.
 	hang    *verdict.Hang
 	blocked *verdict.BlockedConnection
-	// stuck says what was seen of a launch that was ended because all its ranks had, empty for none.
-	stuck string
+	// stuck is the launch that was ended because all its ranks had, nil for none.
+	stuck *verdict.StuckLaunch
 }
 
 // superviseCommand looks after a running command: it times the launch, posts what may be in its way, ends a launch whose ranks have all
@@ -63,8 +63,8 @@ func (j *runningJob) superviseCommand(ctx context.Context) func() attended {
 }
 
 // watchStalls posts what seems to stand in the way of the job, until the context ends, and ends launchers whose ranks have all ended. It
-// returns the connection that nobody answered at the end, or nil, and what was seen of launchers that it ended.
-func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedConnection, stuck string) {
+// returns the connection that nobody answered at the end, or nil, and the last launch that it ended, or nil.
+func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedConnection, stuck *verdict.StuckLaunch) {
 	began, stalls, connections := time.Now(), watch.StallWatch{Log: j.Log}, time.Time{}
 	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began), len(j.otherHosts()))) {
 		works := j.times.snapshot().RankSeconds != nil
@@ -91,7 +91,7 @@ func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedC
 		j.warnings.post(warnings)
 		if seen, over := stalls.IsLaunchOver(look.At); over {
 			j.Log.Print("end the launcher: ", seen)
-			stuck = seen
+			stuck = &verdict.StuckLaunch{Seen: seen, Ended: look.At}
 			j.tracker.EndLaunchers()
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
 // Shim is the agent in the place of a launcher.
@@ -27,28 +28,50 @@ type Shim struct {
 
 // Become makes this process the launcher that a command line means. It returns only with an error.
 func (s Shim) Become(argv []string) error {
-	shim := s.Settings.ShimDir()
-	path := withoutFolder(process.SearchPath(s.Environment), shim)
-	launcher, err := findLauncher(argv[0], shim, path)
+	launcher, path, err := s.find(argv[0])
 	if err != nil {
 		return err
 	}
+	argv = slices.Clone(argv)
+	asked, j := s.read(launcher, path, argv)
+	_ = state.AppendRecord(s.Settings.AskedWorldsPath(), asked) // without it the verdict knows less, and the launch works
+	if filepath.Dir(argv[0]) == s.Settings.ShimDir() {
+		argv[0] = launcher // Open MPI finds its own files by it
+	}
+	environment := process.OverrideVariables(s.Environment, []string{"PATH=" + path})
+	return fmt.Errorf("become %s: %w", launcher, syscall.Exec(launcher, argv, j.environment(environment)))
+}
+
+// AskedBy returns the world that a launcher asked for which was called by a path of its own, by its command line.
+func (s Shim) AskedBy(line string) verdict.AskedWorld {
+	argv := strings.Fields(line)
+	launcher, path, err := s.find(argv[0])
+	if err != nil {
+		return verdict.AskedWorld{}
+	}
+	asked, _ := s.read(launcher, path, argv)
+	return asked
+}
+
+// find returns the launcher that a command means, and the PATH without the shim.
+func (s Shim) find(command string) (launcher, path string, err error) {
+	path = withoutFolder(process.SearchPath(s.Environment), s.Settings.ShimDir())
+	launcher, err = findLauncher(command, s.Settings.ShimDir(), path)
+	return launcher, path, err
+}
+
+// read returns what a command line asks for, and writes what its launcher would misread in its own terms.
+func (s Shim) read(launcher, path string, argv []string) (verdict.AskedWorld, job) {
+	line := program.QuoteCommand(strings.Join(argv, " "))
 	j := job{
 		dialect: dialectOf(launcher), own: hosts.FirstLabel(s.Hostname), hostfile: s.Settings.HydraHostfilePath(),
 		read: os.ReadFile, write: s.keep,
 	}
 	j.table, _ = state.ReadHostTable(s.Settings.HostTablePath()) // a job of one pod has none
-	line := strings.Join(argv, " ")
-	argv = slices.Clone(argv)
-	read := j.readCommandLine(argv[1:])
-	asked := read.askedWorld()
-	asked.Line, asked.Dialect, asked.NotRunnable = program.QuoteCommand(line), j.dialect, read.notRunnable(path)
-	_ = state.AppendRecord(s.Settings.AskedWorldsPath(), asked) // without it the verdict knows less, and the launch works
-	if filepath.Dir(argv[0]) == shim {
-		argv[0] = launcher // Open MPI finds its own files by it
-	}
-	environment := process.OverrideVariables(s.Environment, []string{"PATH=" + path})
-	return fmt.Errorf("become %s: %w", launcher, syscall.Exec(launcher, argv, j.environment(environment)))
+	c := j.readCommandLine(argv[1:])
+	asked := c.askedWorld()
+	asked.Line, asked.Dialect, asked.NotRunnable = line, j.dialect, c.notRunnable(path)
+	return asked, j
 }
 
 // notRunnable names the first program that the system cannot run, and why, or nothing. Hydra has a script without an

@@ -9,25 +9,14 @@ import (
 	"testing"
 )
 
-// binary64 is a program of 64 bits for a machine, with the loader that it wants, or none.
-func binary64(machine uint16, loader string) string {
-	text := make([]byte, 64+56, 64+56+len(loader)+1)
+// binary64 is a program of 64 bits for a machine.
+func binary64(machine uint16) string {
+	text := make([]byte, 64)
 	copy(text, "\x7fELF\x02\x01\x01")
 	little := binary.LittleEndian
 	little.PutUint16(text[16:], 2) // ET_EXEC
 	little.PutUint16(text[18:], machine)
 	little.PutUint32(text[20:], 1)
-	little.PutUint64(text[32:], 64) // where the program headers are
-	little.PutUint16(text[52:], 64)
-	little.PutUint16(text[54:], 56)
-	little.PutUint16(text[58:], 64)
-	if loader != "" {
-		little.PutUint16(text[56:], 1)
-		little.PutUint32(text[64:], 3) // PT_INTERP
-		little.PutUint64(text[72:], 120)
-		little.PutUint64(text[96:], uint64(len(loader)+1))
-		text = append(text, loader+"\x00"...)
-	}
 	return string(text)
 }
 
@@ -53,13 +42,9 @@ func TestNotRunnable(t *testing.T) {
 		"Data":          {"", "\x00\x01\x02", 0o755, "no program of this system"},
 		"Windows":       {"", "#!/bin/bash\r\necho\r\n", 0o755, "(`dos2unix` corrects them): there is no interpreter `/bin/bash\\r`"},
 		"WindowsEnv":    {"", "#!/usr/bin/env python3\r\n", 0o755, "end as on Windows"},
-		"Missing":       {"", "#!/opt/none/bin/python\n", 0o755, "its interpreter `/opt/none/bin/python` is not in the image"},
-		"MissingEnv":    {"", "#!/usr/bin/env no-such-interpreter\n", 0o755, "its interpreter `no-such-interpreter` is not in the image"},
-		"NotExecutable": {"", "#!/bin/sh\n", 0o644, "not executable (`chmod +x`"},
-		"Binary":        {"", binary64(own, ""), 0o755, ""},
-		"OtherMachine":  {"", binary64(other, ""), 0o755, "another architecture, EM_"},
-		"MissingLoader": {"musl, or another library", binary64(own, "/lib/ld-none.so.1"), 0o755, "its interpreter `/lib/ld-none.so.1` is not in the image"},
-		"DamagedBinary": {"", binary64(own, "")[:40], 0o755, "no program of this system"},
+		"Binary":        {"", binary64(own), 0o755, ""},
+		"OtherMachine":  {"", binary64(other), 0o755, "another architecture, EM_"},
+		"DamagedBinary": {"", binary64(own)[:40], 0o755, "no program of this system"},
 		"LongFirstLine": {"what the kernel does not read counts for nothing", "#!/bin/sh " + strings.Repeat("x", 400) + "\r\n", 0o755, ""},
 	}
 	for name, tc := range cases {
@@ -73,10 +58,7 @@ func TestNotRunnable(t *testing.T) {
 			}
 		})
 	}
-	if got := NotRunnable(t.TempDir()); got != "it is a folder" {
-		t.Errorf("got %q", got)
-	}
-	for _, fine := range []string{"/bin/sh", "/no/such/file"} {
+	for _, fine := range []string{"/bin/sh", "/no/such/file", t.TempDir()} {
 		if got := NotRunnable(fine); got != "" {
 			t.Errorf("%s: %s", fine, got)
 		}

@@ -51,14 +51,11 @@ func (e Evidence) worldShortfall() *shortfall {
 			return &shortfall{asked, fmt.Sprintf("for ranks on at least %d nodes, and nothing was started on %s", asked.AtLeast, hosts.ListNames(missing))}
 		}
 	}
-	if world := e.seenWorld(); len(e.Asked) == 1 && world > 0 && world < e.Asked[0].fewestRanks() {
-		return &shortfall{e.Asked[0], fmt.Sprintf("for at least %d ranks, and their world had %d", e.Asked[0].fewestRanks(), world)}
+	if world := e.seenWorld(); len(e.Asked) == 1 && world > 0 && world < max(e.Asked[0].Ranks, e.Asked[0].AtLeast) {
+		return &shortfall{e.Asked[0], fmt.Sprintf("for %d ranks at least, and their world had %d", max(e.Asked[0].Ranks, e.Asked[0].AtLeast), world)}
 	}
 	return nil
 }
-
-// fewestRanks returns how many ranks there are at least: each host that is needed has one.
-func (a AskedWorld) fewestRanks() int { return max(a.Ranks, a.AtLeast) }
 
 // cause returns why the job failed whose runtime is for a dialect.
 func (s shortfall) cause(runtime mpi.Dialect) Cause {

@@ -42,8 +42,8 @@ type Evidence struct {
 	Table mpi.HostTable
 	// AllowIdle reports whether a node without ranks is fine.
 	AllowIdle bool
-	// Stuck says what was seen of a launch whose launcher the agent ended because all its ranks had ended, empty for none.
-	Stuck string
+	// Stuck is the last launch whose launcher the agent ended because all its ranks had ended, nil for none.
+	Stuck *StuckLaunch
 	// Hang is why the command was ended before its time, Blocked a connection that nobody answered at the end; nil for none.
 	Hang    *Hang
 	Blocked *BlockedConnection

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"syscall"
@@ -142,7 +143,10 @@ func (e Evidence) findingAtInterface(said *diagnose.OutputFinding) *diagnose.Out
 	}
 	for _, address := range ipv4Address.FindAllString(said.Line, -1) {
 		if _, found := hosts.FindAddress(e.Table, address); !found {
-			return said.AtInterface(address)
+			wrong := *said
+			wrong.Summary = fmt.Sprintf("MPI communication failure - %s is not the address of any pod of the job: name the "+
+				"interface of the pods (UCX_NET_DEVICES, btl_tcp_if_include, FI_TCP_IFACE): %s", address, said.Line)
+			return &wrong
 		}
 	}
 	return said

@@ -18,7 +18,7 @@ func Judge(e Evidence) (mpi.Verdict, int) {
 		return verdict, process.CodeAgentFailed
 	case e.Hang != nil && e.Stopped == 0:
 		return judgeObstacle(verdict, mpi.ReasonHang, "", e.Hang.String()), process.CodeAgentFailed
-	case e.Stuck != "" && e.Stopped == 0:
+	case e.Stuck != nil && e.Stopped == 0 && !e.newestLaunchTime().After(e.Stuck.Ended):
 		return e.judgeStuck(verdict)
 	case e.Blocked != nil && verdict.Stopped == "" && (verdict.Reason == mpi.ReasonCommandFailed || verdict.Reason == diagnose.LaunchDaemonLost):
 		verdict = judgeObstacle(verdict, diagnose.MPIPortsBlocked, e.Blocked.From.Name, e.Blocked.String())

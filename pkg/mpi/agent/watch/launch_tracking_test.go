@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
-
 )
 
 // Whether a daemon died under its launch is known by when its launcher ended.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
-
 )
 
 // A launch counts as unfinished while its launcher runs: not when it has ended and nobody looked, and not what it left.

@@ -2,11 +2,9 @@ package decide
 
 import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/desired"
-	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
@@ -57,9 +55,9 @@ func decideAfterTrainerEnd(f *phase.Facts, state phase.JobState) Decision {
 }
 
 // PolicyBeforePods returns the network policy of a job that Kubeflow Trainer runs, which must be there before its first pod, or nil
-// where its conditions say that it was made, or nothing is ours to make.
-func PolicyBeforePods(trainJob *trainer.TrainJob, conditions []metav1.Condition, runtime job.Runtime, controllerNamespace string) job.Object {
-	if !job.IsManagedHere(trainJob) || job.IsFinished(trainJob) || !runtime.IsCompiled() || observe.HavePoliciesBeenMade(conditions) {
+// if none is ours to make.
+func PolicyBeforePods(trainJob *trainer.TrainJob, runtime job.Runtime, controllerNamespace string) job.Object {
+	if !job.IsManagedHere(trainJob) || job.IsFinished(trainJob) || !runtime.IsCompiled() {
 		return nil
 	}
 	made, err := job.Resolve(trainJob, runtime)

@@ -33,7 +33,7 @@ const (
 	FactFailed FactKind = "failed"
 	// FactImage: an image of a pod cannot be pulled.
 	FactImage FactKind = "image"
-	// FactPolicy: a companion has seen the NetworkPolicy of a TrainJob, which may be another owner's.
+	// FactPolicy: the NetworkPolicy of a TrainJob, which may be another owner's, was there.
 	FactPolicy FactKind = "policy"
 	// FactLauncher: the main container of a launcher runs.
 	FactLauncher FactKind = "launcher"
@@ -46,11 +46,9 @@ type History map[ObservedFact]time.Time
 // RememberSince sets History to the facts that hold in this observation, with the times at which they were first seen.
 func (o *Observed) RememberSince(earlier History) {
 	o.History = History{}
-	if policy := (ObservedFact{FactPolicy, o.TrainJob.UID}); o.Beside {
-		_, seen := earlier[policy]
-		if o.PolicyUnseen = !seen && !o.hasPolicy(); !o.PolicyUnseen {
-			o.History[policy] = o.Now
-		}
+	policy := ObservedFact{FactPolicy, o.TrainJob.UID}
+	if _, seen := earlier[policy]; seen || o.hasPolicy() {
+		o.History[policy] = o.Now
 	}
 	for _, fact := range o.currentFacts() {
 		if first, known := earlier[fact]; known {

@@ -47,9 +47,6 @@ type Observed struct {
 	// ChildJobs are the Jobs under the names that the JobSet gives its Jobs, whoever owns them. They are read with Children as long
 	// as JobSet is not ours: JobSet would try again and again to make one whose name is taken.
 	ChildJobs []metav1.PartialObjectMetadata
-	// PolicyUnseen says that a companion has not seen the NetworkPolicy of the job itself, whatever the record of the
-	// job shows.
-	PolicyUnseen bool
 	// PolicyGone says that the NetworkPolicy of a started job is gone.
 	PolicyGone bool
 	// NamespaceTerminating says that the namespace is being deleted. It is asked only where the JobSet is gone (JobSetGone): it may go

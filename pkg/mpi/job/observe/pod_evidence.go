@@ -83,24 +83,23 @@ func gpuRequest(spec corev1.PodSpec) (count int64, name string) {
 func containersOf(statuses []corev1.ContainerStatus, init bool) []diagnose.Container {
 	result := make([]diagnose.Container, 0, len(statuses))
 	for _, status := range statuses {
-		c := diagnose.Container{Name: status.Name, Image: status.Image, Init: init}
-		c.Restarts, c.Ready = int(status.RestartCount), status.Ready
+		c := diagnose.Container{
+			Name: status.Name, Image: status.Image, Init: init, Restarts: int(status.RestartCount), Ready: status.Ready,
+			End: containerEnd(status.State.Terminated), LastEnd: containerEnd(status.LastTerminationState.Terminated),
+		}
 		if w := status.State.Waiting; w != nil {
 			c.Waiting = &diagnose.ContainerWaiting{Reason: w.Reason, Message: w.Message}
-		}
-		if t := status.State.Terminated; t != nil {
-			c.End = ContainerEndOf(t)
-		}
-		if t := status.LastTerminationState.Terminated; t != nil {
-			c.LastEnd = ContainerEndOf(t)
 		}
 		result = append(result, c)
 	}
 	return result
 }
 
-// ContainerEndOf is how a container ended, for package diagnose.
-func ContainerEndOf(t *corev1.ContainerStateTerminated) *diagnose.ContainerEnd {
+// containerEnd is how a container ended, for package diagnose; nil if it has not.
+func containerEnd(t *corev1.ContainerStateTerminated) *diagnose.ContainerEnd {
+	if t == nil {
+		return nil
+	}
 	return &diagnose.ContainerEnd{Code: int(t.ExitCode), Signal: int(t.Signal), Reason: t.Reason, Message: t.Message, At: t.FinishedAt.Time}
 }
 

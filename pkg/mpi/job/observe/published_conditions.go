@@ -81,14 +81,10 @@ func (o Observed) IsStopping() bool {
 	return job.IsSuspended(o.JobSet) || job.TrueCondition(o.JobSet, jobset.JobSetSuspended) != nil
 }
 
-// HavePoliciesBeenMade reports whether the policies were made: the first word of this controller comes after that.
-func HavePoliciesBeenMade(conditions []metav1.Condition) bool {
-	return apimeta.FindStatusCondition(conditions, job.PodsReady) != nil
-}
-
-// LacksPolicies reports whether a companion must look for the policies, and make those that are missing.
+// LacksPolicies reports whether this process has never seen the NetworkPolicy of the job, whatever its record shows.
 func (o Observed) LacksPolicies() bool {
-	return o.PolicyUnseen || !HavePoliciesBeenMade(o.TrainJob.Status.Conditions)
+	_, seen := o.FactSince(FactPolicy, o.TrainJob.UID)
+	return !seen
 }
 
 // EndPublished reports whether the end of a job has been told.

@@ -21,16 +21,11 @@ func (f *Facts) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
 	for i, pod := range pods {
 		result[i] = observe.EvidenceOf(pod)
 		f.addLauncherResources(&result[i])
-		last := lastEndedContainer(pod)
+		last := lastEndedContainer(result[i].Containers)
 		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
 			continue
 		}
-		result[i].Failed, result[i].GivenUp = true, true
-		for j, c := range result[i].Containers {
-			if c.Name == last.Name {
-				result[i].Containers[j].End = observe.ContainerEndOf(last.LastTerminationState.Terminated)
-			}
-		}
+		result[i].Failed, result[i].GivenUp, last.End = true, true, last.LastEnd
 	}
 	return result
 }
@@ -92,15 +87,11 @@ func restartsOf(pod *corev1.Pod) (restarts int32) {
 
 // lastEndedContainer returns the container whose last end tells why it was started again, or nil: the main one, and where that never ended,
 // the init container that failed.
-func lastEndedContainer(pod *corev1.Pod) *corev1.ContainerStatus {
-	for i, status := range pod.Status.ContainerStatuses {
-		if status.Name == mpi.Container && status.LastTerminationState.Terminated != nil {
-			return &pod.Status.ContainerStatuses[i]
-		}
-	}
-	for i, status := range slices.Backward(pod.Status.InitContainerStatuses) {
-		if last := status.LastTerminationState.Terminated; last != nil && (last.ExitCode != 0 || last.Signal != 0) {
-			return &pod.Status.InitContainerStatuses[i]
+func lastEndedContainer(containers []diagnose.Container) *diagnose.Container {
+	for i, c := range slices.Backward(containers) {
+		last := c.LastEnd
+		if last != nil && (c.Init && (last.Code != 0 || last.Signal != 0) || !c.Init && c.Name == mpi.Container) {
+			return &containers[i]
 		}
 	}
 	return nil

@@ -88,10 +88,8 @@ func isWarning(c *metav1.Condition) bool {
 
 // AllConditions returns all conditions of a TrainJob, those of its status and those that are recorded.
 func AllConditions(trainJob *trainer.TrainJob) []metav1.Condition {
-	if recorded, is := parseRecord(trainJob); is {
-		return MergeStatusConditions(recorded, trainJob.Status.Conditions)
-	}
-	return trainJob.Status.Conditions
+	recorded, _ := parseRecord(trainJob)
+	return MergeStatusConditions(recorded, trainJob.Status.Conditions)
 }
 
 // ExecutorConditions are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
@@ -197,17 +195,6 @@ func RecordFits(trainJob *trainer.TrainJob, all []metav1.Condition) bool {
 	return encodeRecord(trainJob, all) != ""
 }
 
-// recordRoom returns how many bytes the other annotations of a TrainJob leave for the record.
-func recordRoom(trainJob *trainer.TrainJob) int {
-	room := validation.TotalAnnotationSizeLimitB - len(RecordAnnotation)
-	for key, value := range trainJob.Annotations {
-		if key != RecordAnnotation {
-			room -= len(key) + len(value)
-		}
-	}
-	return room
-}
-
 // encodeRecord writes conditions in the order of a job's life. It returns the empty string if there is no room for
 // them.
 func encodeRecord(trainJob *trainer.TrainJob, all []metav1.Condition) string {
@@ -223,7 +210,8 @@ func encodeRecord(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 		if err != nil {
 			panic(err) // strings and times
 		}
-		if len(text) <= recordRoom(trainJob) {
+		annotations := job.MergeMaps(trainJob.Annotations, map[string]string{RecordAnnotation: string(text)})
+		if validation.ValidateAnnotationsSize(annotations) == nil {
 			return string(text)
 		}
 	}

@@ -16,8 +16,7 @@ import (
 
 // RestoredConditions returns the conditions of a TrainJob for an executor that has just started and remembers
 // nothing. They follow from what users cannot write: the status, and the JobSet of the job, nil without one. The
-// record adds only what decides nothing: since when the command runs, that the job was resumed, and why it was
-// restarted.
+// record adds only what decides nothing: since when the command runs, and why the job was restarted.
 func RestoredConditions(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now time.Time) []metav1.Condition {
 	if jobSet != nil && job.ClaimOf(trainJob, jobSet) != job.Own {
 		jobSet = nil
@@ -28,14 +27,27 @@ func RestoredConditions(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now t
 	}
 	recorded, _ := parseRecord(trainJob)
 	requested := restoredRequest(trainJob, jobSet, now)
-	all := conditionsBehindStatus(trainJob, jobSet, runningSince(recorded, requested, now))
-	if apimeta.FindStatusCondition(all, trainer.TrainJobSuspended) == nil {
-		all = append(all, pastSuspension(trainJob, requested, recorded)...)
+	past := metav1.Condition{ObservedGeneration: trainJob.Generation, LastTransitionTime: metav1.NewTime(now)}
+	c := apimeta.FindStatusCondition(recorded, job.Running)
+	if c != nil && !c.LastTransitionTime.Time.Before(requested) && !c.LastTransitionTime.After(now) {
+		past.LastTransitionTime = c.LastTransitionTime
 	}
-	if jobSet != nil && job.AttemptOf(jobSet) > 0 && apimeta.FindStatusCondition(all, job.Restarting) == nil {
-		all = append(all, pastRestart(jobSet, recorded))
+	all := conditionsBehindStatus(trainJob, jobSet, past)
+	if apimeta.FindStatusCondition(all, trainer.TrainJobSuspended) == nil &&
+		requested.Sub(trainJob.CreationTimestamp.Time) >= observe.ClocksApart {
+		past.LastTransitionTime = metav1.NewTime(requested)
+		all = append(all, conditionLike(past, trainer.TrainJobSuspended, false, job.ReasonResumed, isResumed))
 	}
-	return all
+	if jobSet == nil || job.AttemptOf(jobSet) == 0 || apimeta.FindStatusCondition(all, job.Restarting) != nil {
+		return all
+	}
+	number := job.AttemptOf(jobSet)
+	message := fmt.Sprintf(observe.RestartFormat, number, number)
+	if known, _ := observe.ParsePublishedRestarts(recorded); known == number {
+		message = job.MessageOf(recorded, job.Restarting)
+	}
+	past.LastTransitionTime = jobSet.CreationTimestamp
+	return append(all, conditionLike(past, job.Restarting, false, job.ReasonRestarted, message))
 }
 
 // restoredRequest returns when a job was created or resumed, or a later time if that is lost.
@@ -51,57 +63,25 @@ func restoredRequest(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now time
 	return now
 }
 
-// runningSince returns since when the command of a job runs according to its record, which is only shown.
-func runningSince(recorded []metav1.Condition, requested, now time.Time) time.Time {
-	c := apimeta.FindStatusCondition(recorded, job.Running)
-	if c == nil || c.LastTransitionTime.Time.Before(requested) || c.LastTransitionTime.After(now) {
-		return now
-	}
-	return c.LastTransitionTime.Time
-}
-
 // conditionsBehindStatus returns the conditions of a job whose status shows one of them, or none because the command
-// runs.
-func conditionsBehindStatus(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, running time.Time) []metav1.Condition {
+// runs, with the times of another condition.
+func conditionsBehindStatus(trainJob *trainer.TrainJob, js *jobset.JobSet, run metav1.Condition) []metav1.Condition {
 	if len(trainJob.Status.Conditions) == 0 {
-		since := metav1.Condition{ObservedGeneration: trainJob.Generation, LastTransitionTime: metav1.NewTime(running)}
 		return []metav1.Condition{
-			conditionLike(since, job.Created, true, job.ReasonJobSetCreated, allExist),
-			conditionLike(since, job.PodsReady, true, job.ReasonPodsReady, ""),
-			conditionLike(since, job.Running, true, job.ReasonGatePassed, commandRuns),
+			conditionLike(run, job.Created, true, job.ReasonJobSetCreated, allExist),
+			conditionLike(run, job.PodsReady, true, job.ReasonPodsReady, ""),
+			conditionLike(run, job.Running, true, job.ReasonGatePassed, commandRuns),
 		}
 	}
 	shown := trainJob.Status.Conditions[0]
-	made := jobSet != nil || len(trainJob.Status.JobsStatus) > 0
+	made := js != nil || len(trainJob.Status.JobsStatus) > 0
 	switch {
 	case shown.Type == job.Restarting && shown.Status == metav1.ConditionTrue:
 		return append(waitingConditions(shown, job.ReasonRestarting, job.ReasonRestarting), shown)
-	case shown.Type == job.Created && jobSet != nil && job.IsSuspended(jobSet):
+	case shown.Type == job.Created && js != nil && job.IsSuspended(js):
 		return waitingConditions(shown, mpi.Reason(shown.Reason), job.ReasonSuspended)
 	case shown.Type == job.Created && made && mpi.Reason(shown.Reason) != job.ReasonJobSetCreated:
 		return waitingConditions(shown, mpi.Reason(shown.Reason), job.ReasonWaitingForPods)
 	}
 	return impliedConditions(trainJob.Status.Conditions)
-}
-
-// pastSuspension returns the condition of a job that was resumed, if it was: its record shows that, or that it was
-// requested long after it was created.
-func pastSuspension(trainJob *trainer.TrainJob, requested time.Time, recorded []metav1.Condition) []metav1.Condition {
-	isRecorded := apimeta.FindStatusCondition(recorded, trainer.TrainJobSuspended) != nil
-	if !isRecorded && requested.Sub(trainJob.CreationTimestamp.Time) < observe.ClocksApart {
-		return nil
-	}
-	since := metav1.Condition{ObservedGeneration: trainJob.Generation, LastTransitionTime: metav1.NewTime(requested)}
-	return []metav1.Condition{conditionLike(since, trainer.TrainJobSuspended, false, job.ReasonResumed, isResumed)}
-}
-
-// pastRestart returns the condition of the restart after which a JobSet was made, with its recorded cause.
-func pastRestart(jobSet *jobset.JobSet, recorded []metav1.Condition) metav1.Condition {
-	number := job.AttemptOf(jobSet)
-	message := fmt.Sprintf(observe.RestartFormat, number, number)
-	if known, _ := observe.ParsePublishedRestarts(recorded); known == number {
-		message = job.MessageOf(recorded, job.Restarting)
-	}
-	since := metav1.Condition{LastTransitionTime: jobSet.CreationTimestamp}
-	return conditionLike(since, job.Restarting, false, job.ReasonRestarted, message)
 }

@@ -22,7 +22,8 @@ type commandLine struct {
 	programs  []string
 	uncounted int
 	// appFile has the lines of the newest app file in the launcher's own terms.
-	appFile string
+	appFile   string
+	inAppFile bool
 	// unreadable reports whether the world cannot be known from the options.
 	unreadable bool
 }
@@ -154,7 +155,12 @@ func (c *commandLine) readOption(name, value string) {
 			c.addHost(host, 1)
 		})
 	case appFileOption:
-		c.appFile = ""
+		if c.inAppFile { // it names another, or itself
+			c.unreadable = true
+			return
+		}
+		c.appFile, c.inAppFile = "", true
+		defer func() { c.inAppFile = false }()
 		c.eachLine(value, func(words []string) {
 			c.readProgram(words)
 			c.appFile += strings.Join(words, " ") + "\n"

@@ -23,6 +23,7 @@ func threeNodes(dialect mpi.Dialect) job {
 		"relative":      "+n1\n",
 		"ranks":         "rank 0=j-node-0-0 slot=0\nrank 1=10.0.0.3 slot=0\n",
 		"programs":      "-n 2 ./a\n-n 4 ./b -n 9\n",
+		"itself":        "--app itself\n",
 	}
 	return job{
 		dialect: dialect, own: "j-launcher-0-0", hostfile: "/run/hostfile",
@@ -81,6 +82,7 @@ func TestAskedWorld(t *testing.T) {
 		"two programs, own host": {"-H j-node-0-0 -n 1 ./a : -H j-node-0-1 -n 1 ./b", world(2, 2, nodes...)},
 		"two programs, no ranks": {"./a : -n 2 ./b", nothing},
 		"app file":               {"--app programs", world(6, 3, all...)},
+		"app file of itself":     {"--app itself", nothing},
 		"other options":          {"--allow-run-as-root -x A=1 -x B --mca btl ^openib -genv C 1 --tag-output -wdir /w -n 6 ./train", world(6, 3, all...)},
 		"Horovod's":              {"-np 2 -H j-node-0-0:1,j-node-0-1:1 -bind-to none -map-by slot -mca pml ob1 -x A python t.py", world(2, 2, nodes...)},
 		"an unknown option":      {"--brand-new 7 -n 1 ./train", nothing},

@@ -48,17 +48,14 @@ func (e Evidence) worldShortfall() *shortfall {
 		nodes := slices.DeleteFunc(slices.Clone(asked.Hosts), func(host string) bool { return host == hosts.FirstLabel(e.Own.Name) })
 		needed := asked.AtLeast - (len(asked.Hosts) - len(nodes))
 		if missing := e.unusedNodes(nodes, wanted, needed == len(nodes)); len(nodes)-len(missing) < needed {
-			return &shortfall{asked, fmt.Sprintf("for ranks on at least %d nodes, and nothing was started on %s", asked.AtLeast, hosts.ListNames(missing))}
+			return &shortfall{asked, fmt.Sprintf("for ranks on at least %d nodes, and none ran on %s", asked.AtLeast, hosts.ListNames(missing))}
 		}
 	}
-	if world := e.seenWorld(); len(e.Asked) == 1 && world > 0 && world < e.Asked[0].fewestRanks() {
-		return &shortfall{e.Asked[0], fmt.Sprintf("for at least %d ranks, and their world had %d", e.Asked[0].fewestRanks(), world)}
+	if world := e.seenWorld(); len(e.Asked) == 1 && world > 0 && world < max(e.Asked[0].Ranks, e.Asked[0].AtLeast) {
+		return &shortfall{e.Asked[0], fmt.Sprintf("for %d ranks at least, and their world had %d", max(e.Asked[0].Ranks, e.Asked[0].AtLeast), world)}
 	}
 	return nil
 }
-
-// fewestRanks returns how many ranks there are at least: each host that is needed has one.
-func (a AskedWorld) fewestRanks() int { return max(a.Ranks, a.AtLeast) }
 
 // cause returns why the job failed whose runtime is for a dialect.
 func (s shortfall) cause(runtime mpi.Dialect) Cause {
@@ -83,14 +80,14 @@ func (s shortfall) describe(runtime mpi.Dialect) string {
 }
 
 // unusedNodes returns those of some nodes on which no launch daemon was started, or fewer than launches wanted that needed all of
-// their nodes.
+// their nodes, or that had no rank of the one world: Open MPI starts daemons where it places none.
 func (e Evidence) unusedNodes(nodes []string, wanted map[string]int, all bool) (unused []string) {
 	for _, node := range nodes {
 		if all && (e.Admitted.IsZero() || wanted[node] == 0) {
 			wanted[node]++
 		}
 		i := slices.IndexFunc(e.Reports, func(r mpi.NodeReport) bool { return hosts.FirstLabel(r.Name) == node })
-		if i >= 0 && e.Reports[i].Daemons < max(1, wanted[node]) {
+		if i >= 0 && (e.Reports[i].Daemons < max(1, wanted[node]) || len(e.Asked) == 1 && e.Reports[i].Seen == 0 && e.sawWholeWorld()) {
 			unused = append(unused, node)
 		}
 	}

@@ -18,7 +18,10 @@ func TestALaunchWithLessThanItsWorldIsAFailure(t *testing.T) {
 	}
 	all := asked(0, 3, launcher, first, second)
 	node := func(name string, daemons, world int) mpi.NodeReport {
-		return mpi.NodeReport{Name: name + ".j", Daemons: daemons, World: world}
+		return mpi.NodeReport{Name: name + ".j", Daemons: daemons, Seen: min(world, 1), World: world}
+	}
+	seen := func(name string, ranks, world int) mpi.NodeReport {
+		return mpi.NodeReport{Name: name + ".j", Daemons: 1, Seen: ranks, World: world}
 	}
 	mpich := all
 	mpich.Dialect = mpi.Hydra
@@ -38,8 +41,10 @@ func TestALaunchWithLessThanItsWorldIsAFailure(t *testing.T) {
 		"made smaller":           {[]AskedWorld{asked(2, 1, launcher, first, second)}, []mpi.NodeReport{node(first, 1, 2), node(second, 0, 0)}, false, "", ""},
 		"hosts":                  {[]AskedWorld{asked(0, 1, second)}, []mpi.NodeReport{node(first, 0, 0), node(second, 1, 2)}, false, "", ""},
 		"hosts that were not":    {[]AskedWorld{asked(0, 1, second)}, []mpi.NodeReport{node(first, 1, 2), node(second, 0, 0)}, false, mpi.ReasonWorldIncomplete, second},
-		"a smaller world":        {[]AskedWorld{asked(6, 3, launcher, first, second)}, []mpi.NodeReport{node(first, 1, 2), node(second, 1, 2)}, false, mpi.ReasonWorldIncomplete, "for at least 6 ranks, and their world had 2"},
-		"daemons without ranks":  {[]AskedWorld{asked(0, 2, first, second)}, []mpi.NodeReport{node(first, 1, 1), node(second, 1, 0)}, false, mpi.ReasonWorldIncomplete, "for at least 2 ranks, and their world had 1"},
+		"a smaller world":        {[]AskedWorld{asked(6, 3, launcher, first, second)}, []mpi.NodeReport{node(first, 1, 2), node(second, 1, 2)}, false, mpi.ReasonWorldIncomplete, "for 6 ranks at least, and their world had 2"},
+		"a rank on each host":    {[]AskedWorld{all}, []mpi.NodeReport{node(first, 1, 1), node(second, 1, 0)}, false, mpi.ReasonWorldIncomplete, "none ran on " + second},
+		"daemons without ranks":  {[]AskedWorld{all}, []mpi.NodeReport{seen(first, 2, 4), seen(second, 0, 0)}, false, mpi.ReasonWorldIncomplete, second},
+		"a smaller world, meant": {[]AskedWorld{asked(4, 2, launcher, first, second)}, []mpi.NodeReport{seen(first, 2, 4), seen(second, 0, 0)}, false, "", ""},
 		"the second ran alone":   {[]AskedWorld{all, all}, []mpi.NodeReport{node(first, 1, 0), node(second, 1, 0)}, false, mpi.ReasonWorldIncomplete, first},
 		"both":                   {[]AskedWorld{all, all}, []mpi.NodeReport{node(first, 2, 0), node(second, 2, 0)}, false, "", ""},
 		"the first was admitted": {[]AskedWorld{all, all}, []mpi.NodeReport{node(first, 1, 0), node(second, 1, 0)}, true, "", ""},

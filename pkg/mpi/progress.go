@@ -100,11 +100,6 @@ type Progress struct {
 	// nil when there was none.
 	DaemonAge *float64 `json:"daemonAge,omitempty"`
 	RankAge   *float64 `json:"rankAge,omitempty"`
-	// LaunchAge is how many seconds ago the newest launch began: its first launch daemon was started while no other ran; nil
-	// when there was none. A command may launch more than once.
-	LaunchAge *float64 `json:"launchAge,omitempty"`
-	// Daemons is how many of the processes belong to the launch: daemons and the shells that started them.
-	Daemons int `json:"daemons,omitempty"`
 	// Remains is what is left of a launch, nil if nobody asked.
 	Remains *LaunchRemains `json:"remains,omitempty"`
 	// Unanswered holds the TCP connections of the pod that nobody answers, those tried most often first.
@@ -119,8 +114,9 @@ type Progress struct {
 
 // LaunchRemains is what runs in a pod of what a launch started there.
 type LaunchRemains struct {
-	// Waits reports whether an MPI launcher waits here for ranks of its own: not `prun`, whose ranks belong to `prte`.
-	Waits bool `json:"waits,omitempty"`
+	// Launcher is the process of an MPI launcher that waits here for ranks of its own, 0 for none: not that of `prun`, whose
+	// ranks belong to `prte`.
+	Launcher int `json:"launcher,omitempty"`
 	// Programs counts those that run, launch daemons and remote shells apart. Started reports whether there were any: one
 	// runs, or a launch daemon has waited for the end of one.
 	Programs int  `json:"programs,omitempty"`

@@ -59,7 +59,7 @@ func TestALaunchBeganWhenTheReportSays(t *testing.T) {
 	then, late := 60.0, 50.0
 	s := server.Server{Key: g.gate.Key, Limits: server.DefaultLimits, Log: quiet, Handlers: server.Handlers{Subsystems: map[string]server.Subsystem{
 		mpi.ReportSubsystem:   func(context.Context, []byte) (any, error) { return client.ReportReply{LaunchAge: &then}, nil },
-		mpi.ProgressSubsystem: func(context.Context, []byte) (any, error) { return mpi.Progress{LaunchAge: &late}, nil },
+		mpi.ProgressSubsystem: func(context.Context, []byte) (any, error) { return mpi.Progress{DaemonAge: &late}, nil },
 	}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -81,7 +81,7 @@ func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedC
 		}
 		look := watch.LaunchLook{
 			At: time.Now(), Table: j.table, Nodes: j.otherHosts(), Pods: pods, Connections: request.Unanswered,
-			Works: j.times.snapshot().RankSeconds != nil, Launching: j.tracker.HasWaitingLauncher(),
+			Works: j.times.snapshot().RankSeconds != nil,
 		}
 		warnings := stalls.Observe(look)
 		if warning := j.output.outputWarning(look.At); warning != nil {

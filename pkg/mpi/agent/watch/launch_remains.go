@@ -15,14 +15,16 @@ import (
 func (t *ProcessTracker) launchRemains() *mpi.LaunchRemains {
 	processes := proc.LiveProcesses(t.processes())
 	tree, remains := proc.TreeOf(processes), &mpi.LaunchRemains{}
-	remains.Waits = len(waitingLaunchers(processes, tree)) > 0
+	for _, launcher := range waitingLaunchers(processes, tree) {
+		remains.Launcher = launcher.PID
+	}
 	for _, p := range processes {
 		switch {
 		case program.IsLaunchProcess(p):
 			remains.Started = remains.Started || p.Reaped
 		case !t.started(tree.TopmostAncestor(p)):
 			t.addOrphan(remains, p)
-		case remains.Waits && !tree.HasAncestor(p, program.IsLauncher):
+		case remains.Launcher != 0 && !tree.HasAncestor(p, program.IsLauncher):
 		case program.IsShellName(p.Name) && startsDaemons(processes, tree, p):
 		default:
 			remains.Programs++

@@ -107,9 +107,6 @@ func (t *ProcessTracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 	var result mpi.Progress
 	for _, p := range t.processes() {
 		result.Processes++
-		if program.IsLaunchHelperName(p.Name) || program.IsShellName(p.Name) {
-			result.Daemons++
-		}
 		result.WrittenBytes += proc.WrittenBytes(t.root, p.PID)
 		result.CPUSeconds += p.CPU.Seconds()
 		if request.Evidence {
@@ -121,7 +118,7 @@ func (t *ProcessTracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 	}
 	result.Ranks = result.Ranks[:min(len(result.Ranks), mpi.MaxRankSchedules)]
 	t.mu.Lock()
-	result.DaemonAge, result.LaunchAge, result.RankAge = t.secondsSince(t.daemonAt), t.secondsSince(t.launchAt), t.secondsSince(t.rankAt)
+	result.DaemonAge, result.RankAge = t.secondsSince(t.daemonAt), t.secondsSince(t.rankAt)
 	t.mu.Unlock()
 	if request.Stranded {
 		result.Stranded = t.Proxies.StrandedProxies(t.root, t.now())
@@ -141,11 +138,6 @@ func (t *ProcessTracker) LaunchAge() *float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.secondsSince(t.launchAt)
-}
-
-// HasWaitingLauncher reports whether an MPI launcher of this pod waits for its ranks.
-func (t *ProcessTracker) HasWaitingLauncher() bool {
-	return slices.ContainsFunc(t.processes(), func(p proc.Process) bool { return program.IsMPILauncherName(p.Name) })
 }
 
 func (t *ProcessTracker) processes() []proc.Process {

@@ -35,7 +35,7 @@ func TestTrackerLeavesTheAgentsOwnProcessesOut(t *testing.T) {
 		t.Error("no rank seen")
 	}
 	watch.NoteDaemonStart(context.Background(), true)
-	if got := watch.Progress(mpi.ProgressRequest{}); got.RankAge == nil || got.DaemonAge == nil || got.LaunchAge == nil || got.Evidence != nil {
+	if got := watch.Progress(mpi.ProgressRequest{}); got.RankAge == nil || got.DaemonAge == nil || watch.LaunchAge() == nil || got.Evidence != nil {
 		t.Errorf("%+v", got)
 	}
 	if _, err := watch.AnswerProgress(context.Background(), []byte("{")); err == nil {
@@ -62,19 +62,8 @@ func TestTrackerKnowsWhenTheNewestLaunchBegan(t *testing.T) {
 		watch.NoteDaemonStart(t.Context(), begins)
 		now = now.Add(time.Minute)
 	}
-	if got := watch.Progress(mpi.ProgressRequest{}); *got.DaemonAge != 240 || *got.LaunchAge != 120 {
-		t.Errorf("daemon %v, launch %v", *got.DaemonAge, *got.LaunchAge)
-	}
-}
-
-func TestTrackerKnowsLaunchersThatWait(t *testing.T) {
-	for name, want := range map[string]bool{"mpirun": true, "mpiexec.hydra": true, "prterun": true, "prun": true, "prte": false, "bash": false, "python3": false} {
-		watch := &ProcessTracker{agent: 1, now: time.Now, root: fstest.MapFS{
-			"2/stat": {Data: []byte("2 (" + name + ") S 1 1 1 0 -1 1 1 1 0 0 100 0 0 0 20 0 1 0 1 0 0")},
-		}}
-		if got := watch.HasWaitingLauncher(); got != want {
-			t.Errorf("%s: %v", name, got)
-		}
+	if got, launch := watch.Progress(mpi.ProgressRequest{}), watch.LaunchAge(); *got.DaemonAge != 240 || *launch != 120 {
+		t.Errorf("daemon %v, launch %v", *got.DaemonAge, *launch)
 	}
 }
 

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"fmt"
 	"log"
 	"time"
 
@@ -19,9 +18,8 @@ type StallWatch struct {
 	Blocked *verdict.BlockedConnection
 
 	calls  unansweredConnections
-	alone  daemonsWithoutRanks
 	heldUp heldUpRanks
-	ended  endedLaunch
+	idle   idleLaunch
 	logged map[string]bool
 }
 
@@ -56,8 +54,8 @@ type LaunchLook struct {
 	Table mpi.HostTable
 	Nodes []mpi.Host
 	Pods  map[string]mpi.Progress
-	// Works reports whether a rank has run, Launching whether an MPI launcher waits.
-	Works, Launching bool
+	// Works reports whether a rank has run.
+	Works bool
 	// Connections reports whether the pods were asked for connections that nobody answers.
 	Connections bool
 }
@@ -67,12 +65,12 @@ func (w *StallWatch) Observe(look LaunchLook) []mpi.JobWarning {
 	if w.calls == nil {
 		w.calls, w.logged = unansweredConnections{}, map[string]bool{}
 	}
-	w.ended.observePods(look.At, len(look.Pods) == len(look.Nodes)+1, look.Pods)
+	w.idle.observePods(look.At, len(look.Pods) == len(look.Nodes)+1, look.Pods)
 	if look.Connections {
 		w.Blocked = w.calls.observePods(look.At, look.Table, look.Pods, look.Works)
 	}
 	var found []mpi.JobWarning
-	if warning := w.ended.warning(look.At); warning != nil {
+	if warning := w.idle.warning(look.At); warning != nil {
 		found = append(found, *warning)
 	}
 	if warning := w.heldUp.observePods(look.At, look.Pods); warning != nil {
@@ -80,11 +78,6 @@ func (w *StallWatch) Observe(look LaunchLook) []mpi.JobWarning {
 	}
 	if w.Blocked != nil {
 		found = append(found, mpi.JobWarning{Reason: diagnose.MPIPortsBlocked, Message: w.Blocked.Connection()})
-	}
-	if w.alone.observePods(look.At, !look.Works && look.Launching, look.Nodes, look.Pods) {
-		found = append(found, mpi.JobWarning{Reason: mpi.ReasonLaunchStuck, Message: fmt.Sprintf(
-			"no rank started within %v although the launch daemons run on all %d nodes: the MPI launcher and its daemons wait for each other",
-			startsWithin, len(look.Nodes))})
 	}
 	for _, warning := range found {
 		w.logOnce(warning)
@@ -94,7 +87,7 @@ func (w *StallWatch) Observe(look LaunchLook) []mpi.JobWarning {
 
 // IsLaunchOver reports whether all ranks have ended for so long that the launcher is to be ended, and what was seen.
 func (w *StallWatch) IsLaunchOver(now time.Time) (seen string, over bool) {
-	return w.ended.String(), w.ended.isOver(now)
+	return w.idle.String(), w.idle.isOver(now)
 }
 
 // maxLogged bounds the lines of a long job.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestALaunchIsOverWhenAllItsRanksHaveEnded(t *testing.T) {
-	waits := mpi.LaunchRemains{Waits: true}
+	waits, another := mpi.LaunchRemains{Launcher: 5}, mpi.LaunchRemains{Launcher: 6}
 	ended, works := mpi.LaunchRemains{Started: true}, mpi.LaunchRemains{Started: true, Programs: 1}
 	orphan := func(work uint64) mpi.LaunchRemains {
 		return mpi.LaunchRemains{Started: true, OrphanWork: work, Orphans: []mpi.StuckProcess{{Name: "sleep", PID: 7}}}
@@ -28,21 +28,23 @@ func TestALaunchIsOverWhenAllItsRanksHaveEnded(t *testing.T) {
 		looks       []look
 		warns, over bool
 	}{
-		"ended":           {"nothing will come any more", []look{{0, waits, ended, false}, {endsAfter, waits, ended, false}}, true, true},
+		"ended":           {"nothing will come any more", []look{{0, waits, ended, false}, {idleLimit, waits, ended, false}}, true, true},
 		"ended, young":    {"mpirun takes a moment to end", []look{{0, waits, ended, false}, {10 * time.Second, waits, ended, false}}, false, false},
 		"ended, half":     {"users hear of it before", []look{{0, waits, ended, false}, {30 * time.Second, waits, ended, false}}, true, false},
 		"works":           {"a rank runs", []look{{0, waits, works, false}, {time.Hour, waits, works, false}}, false, false},
-		"never started":   {"ranks may still come", []look{{0, waits, mpi.LaunchRemains{}, false}, {time.Hour, waits, mpi.LaunchRemains{}, false}}, false, false},
-		"a second launch": {"the first one ended, the next one runs", []look{{0, waits, ended, false}, {30 * time.Second, waits, works, false}, {endsAfter, waits, ended, false}}, false, false},
-		"a silent node":   {"it may be at work", []look{{0, waits, ended, false}, {30 * time.Second, waits, ended, true}, {endsAfter, waits, ended, false}}, false, false},
+		"never started":   {"ranks may still come, or the launcher waits for its daemons", []look{{0, waits, mpi.LaunchRemains{}, false}, {time.Hour, waits, mpi.LaunchRemains{}, false}}, true, false},
+		"starting":        {"daemons come up one after the other", []look{{0, waits, mpi.LaunchRemains{}, false}, {50 * time.Second, waits, mpi.LaunchRemains{}, false}}, false, false},
+		"many launches":   {"each look sees another one", []look{{0, waits, ended, false}, {30 * time.Second, another, ended, false}, {idleLimit, waits, ended, false}}, false, false},
+		"a second launch": {"the first one ended, the next one runs", []look{{0, waits, ended, false}, {30 * time.Second, waits, works, false}, {idleLimit, waits, ended, false}}, false, false},
+		"a silent node":   {"it may be at work", []look{{0, waits, ended, false}, {30 * time.Second, waits, ended, true}, {idleLimit, waits, ended, false}}, false, false},
 		"no launcher":     {"the script does something else", []look{{0, mpi.LaunchRemains{}, ended, false}, {time.Hour, mpi.LaunchRemains{}, ended, false}}, false, false},
-		"left behind":     {"a child holds the output", []look{{0, waits, orphan(5), false}, {endsAfter, waits, orphan(6), false}}, true, true},
-		"left, at work":   {"what was left behind may be what the user waits for", []look{{0, waits, orphan(5), false}, {40 * time.Second, waits, orphan(900), false}, {endsAfter, waits, orphan(2000), false}}, true, false},
+		"left behind":     {"a child holds the output", []look{{0, waits, orphan(5), false}, {idleLimit, waits, orphan(6), false}}, true, true},
+		"left, at work":   {"what was left behind may be what the user waits for", []look{{0, waits, orphan(5), false}, {40 * time.Second, waits, orphan(900), false}, {idleLimit, waits, orphan(2000), false}}, true, false},
 	}
 	begin := time.Unix(1000, 0)
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			var l endedLaunch
+			var l idleLaunch
 			var now time.Time
 			for _, look := range tc.looks {
 				now = begin.Add(look.after)
@@ -56,7 +58,7 @@ func TestALaunchIsOverWhenAllItsRanksHaveEnded(t *testing.T) {
 			}
 		})
 	}
-	var l endedLaunch
+	var l idleLaunch
 	for _, after := range []time.Duration{0, time.Hour} {
 		l.observePods(begin.Add(after), true, map[string]mpi.Progress{"a": {Remains: &ended}, "b": {}})
 	}
@@ -92,11 +94,11 @@ func TestTrackerTellsWhatIsLeftOfALaunch(t *testing.T) {
 		},
 		"the launcher": {
 			[]process{{2, 1, "bash", "S", "0"}, {3, 2, "tee", "S", "0"}, {4, 2, "mpirun", "S", "0"}, {5, 4, "rsh", "S", "0"}},
-			mpi.LaunchRemains{Waits: true},
+			mpi.LaunchRemains{Launcher: 4},
 		},
 		"the launcher with ranks": {
 			[]process{{4, 1, "mpiexec", "S", "0"}, {5, 4, "hydra_pmi_proxy", "S", "0"}, {6, 5, "train", "R", "0"}},
-			mpi.LaunchRemains{Waits: true, Programs: 1, Started: true},
+			mpi.LaunchRemains{Launcher: 4, Programs: 1, Started: true},
 		},
 		"prun": {[]process{{4, 1, "prte", "S", reaped}, {5, 4, "train", "R", "0"}, {6, 1, "prun", "S", "0"}}, mpi.LaunchRemains{Programs: 1, Started: true}},
 	}

@@ -75,7 +75,8 @@ func (o *Overlay) patchSpec(document *decode.Document, last *lastFile, effects E
 		return document
 	}
 	t := specTree{file: document.File}
-	return cmp.Or(decode.PatchedDocument(document.File, t.syntaxNode(&spec.Root, root, spec.Rule), t.changes, list), document)
+	patched := decode.PatchedDocument(document.File, t.syntaxNode(&spec.Root, root, spec.Rule), t.changes, list)
+	return cmp.Or(patched, document)
 }
 
 func idOf(document *decode.Document) object.ID {

@@ -194,5 +194,7 @@ func (c *Cluster) numberSpec(p policyFact) *numberedSpec {
 
 // sortedNamespaces returns the namespaces by name.
 func (c *Cluster) sortedNamespaces() []*namespace {
-	return slices.SortedFunc(maps.Values(c.namespaces), func(a, b *namespace) int { return strings.Compare(a.name, b.name) })
+	return slices.SortedFunc(maps.Values(c.namespaces), func(a, b *namespace) int {
+		return strings.Compare(a.name, b.name)
+	})
 }

@@ -178,7 +178,7 @@ func podRows(j view.Job, wide bool, now time.Time) [][]string {
 	}
 	rows := [][]string{{"  POD", "STATE", "MACHINE", "SLOTS", "SINCE", ""}}
 	for _, p := range pods {
-		rows = append(rows, []string{"  " + p.Name, podState(p), orNone(p.Machine), slotsText(p), startedText(p, now), p.Problem})
+		rows = append(rows, []string{"  " + p.Name, podState(p), cmp.Or(p.Machine, "-"), slotsText(p), startedText(p, now), p.Problem})
 	}
 	if left > 0 {
 		rows = append(rows, []string{fmt.Sprintf("  and %d more (-o wide)", left)})

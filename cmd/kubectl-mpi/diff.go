@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,7 +77,7 @@ func writeDiff(w io.Writer, names []string, result compare.Comparison) error {
 		rows := [][]string{{"", names[0], names[1]}}
 		for _, d := range result.Differences {
 			left, right := compare.Excerpts(d.Left, d.Right)
-			rows = append(rows, []string{d.What, orDash(left), orDash(right)})
+			rows = append(rows, []string{d.What, cmp.Or(left, "-"), cmp.Or(right, "-")})
 		}
 		if err := writeTable(w, rows); err != nil {
 			return err
@@ -86,11 +87,4 @@ func writeDiff(w io.Writer, names []string, result compare.Comparison) error {
 		fmt.Fprintln(w, "note: "+text)
 	}
 	return nil
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

@@ -8,16 +8,14 @@ import (
 	"time"
 	"unicode"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 )
 
-// remedyTimeout is how long an error may take to find out what to do about it.
-const remedyTimeout = 3 * time.Second
+// hintTimeout bounds the requests that complete a command line or find the remedy of an error.
+const hintTimeout = 3 * time.Second
 
 // forbiddenHint says who can give a right.
 func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) string {
@@ -27,7 +25,7 @@ func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) st
 	}
 	tenant := fetch.Tenant{}
 	if c, err := k.Client(); err == nil && e.Namespace != "" {
-		ctx, cancel := context.WithTimeout(ctx, remedyTimeout)
+		ctx, cancel := context.WithTimeout(ctx, hintTimeout)
 		defer cancel()
 		tenant = fetch.TenantOf(ctx, c, e.Namespace)
 	}
@@ -68,17 +66,7 @@ func roleManifest(verb, resource string) string {
 
 // notFoundHint says what there is instead of a TrainJob or runtime that there is not.
 func (k *kube) notFoundHint(ctx context.Context, e *apierror.ExplainedError) string {
-	c, err := k.Client()
-	if err != nil {
-		return ""
-	}
-	namespace, err := k.Namespace()
-	if err != nil {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, remedyTimeout)
-	defer cancel()
-	names, err := fetch.ListNames(ctx, c, e.Resource, client.InNamespace(namespace))
+	names, namespace, err := k.listNames(ctx, e.Resource)
 	switch near, found := diag.Nearest(e.Name, names); {
 	case err != nil:
 		return ""

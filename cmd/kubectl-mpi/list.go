@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +192,7 @@ func (l *listCommand) jobRows(jobs []view.Job, headings bool) [][]string {
 		rows = append(rows, l.jobRow(view.ColumnHeadings(), "NAMESPACE", []string{"EXECUTOR", "USER", "MESSAGE"}))
 	}
 	for _, j := range jobs {
-		rows = append(rows, l.jobRow(j.Columns(now).Cells(), j.Namespace, []string{string(j.Executor), orNone(j.User), orNone(firstLine(causeOrMessage(j)))}))
+		rows = append(rows, l.jobRow(j.Columns(now).Cells(), j.Namespace, []string{string(j.Executor), cmp.Or(j.User, "-"), cmp.Or(firstLine(causeOrMessage(j)), "-")}))
 	}
 	return rows
 }
@@ -212,13 +213,6 @@ func causeOrMessage(j view.Job) string {
 		return j.Cause.Message
 	}
 	return j.Message
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 func firstLine(text string) string {

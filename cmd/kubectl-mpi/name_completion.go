@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,32 +11,28 @@ import (
 
 // completeJobs offers the names of jobs to the shell.
 func (k *kube) completeJobs(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return k.completionNames(cmd.Context(), "trainjobs"), cobra.ShellCompDirectiveNoFileComp
+	names, _, _ := k.listNames(cmd.Context(), "trainjobs") // a shell shows no errors
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeRuntimes offers the names of runtimes.
 func (k *kube) completeRuntimes(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return append(k.completionNames(cmd.Context(), "clustertrainingruntimes"), k.completionNames(cmd.Context(), "trainingruntimes")...), cobra.ShellCompDirectiveNoFileComp
+	shared, _, _ := k.listNames(cmd.Context(), "clustertrainingruntimes")
+	own, _, _ := k.listNames(cmd.Context(), "trainingruntimes")
+	return append(shared, own...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completionTimeout is how long somebody waits for the shell.
-const completionTimeout = 2 * time.Second
-
-// completionNames are none where they cannot be read: a shell shows no errors.
-func (k *kube) completionNames(ctx context.Context, resource string) []string {
+// listNames returns the names of the objects of a resource in the namespace.
+func (k *kube) listNames(ctx context.Context, resource string) (names []string, namespace string, err error) {
 	c, err := k.Client()
 	if err != nil {
-		return nil
+		return nil, "", err
 	}
-	namespace, err := k.Namespace()
-	if err != nil {
-		return nil
+	if namespace, err = k.Namespace(); err != nil {
+		return nil, "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
 	defer cancel()
-	names, err := fetch.ListNames(ctx, c, resource, client.InNamespace(namespace))
-	if err != nil {
-		return nil
-	}
-	return names
+	names, err = fetch.ListNames(ctx, c, resource, client.InNamespace(namespace))
+	return names, namespace, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -57,9 +58,9 @@ func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) er
 		rows[0] = append(rows[0], "CERTIFIED", "KIND", "IMAGE")
 	}
 	for _, r := range offer.Runtimes {
-		row := []string{r.Name + defaultOrDeprecated(r), orNone(r.ImplementationName()), numberOrDash(r.Nodes), numberOrDash(r.MaxNodes), numberOrDash(r.SlotsPerNode), orNone(r.Resources)}
+		row := []string{r.Name + defaultOrDeprecated(r), cmp.Or(r.ImplementationName(), "-"), numberOrDash(r.Nodes), numberOrDash(r.MaxNodes), numberOrDash(r.SlotsPerNode), cmp.Or(r.Resources, "-")}
 		if wide {
-			row = append(row, orNone(r.Certified), r.Kind, orNone(r.Image))
+			row = append(row, cmp.Or(r.Certified, "-"), r.Kind, cmp.Or(r.Image, "-"))
 		}
 		rows = append(rows, row)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -73,7 +74,7 @@ func writeUsage(w io.Writer, usage []fetch.PodUsage, slots map[string]string) er
 		if u.Measured {
 			cpu, memory = fmt.Sprintf("%.2f", float64(u.MilliCPU)/1000), fmt.Sprintf("%dMi", u.MemoryBytes>>20)
 		}
-		rows = append(rows, []string{u.Pod, orNone(slots[u.Pod]), cpu, orNone(u.CPULimit), memory, orNone(u.MemoryLimit), orNone(u.Machine)})
+		rows = append(rows, []string{u.Pod, cmp.Or(slots[u.Pod], "-"), cpu, cmp.Or(u.CPULimit, "-"), memory, cmp.Or(u.MemoryLimit, "-"), cmp.Or(u.Machine, "-")})
 	}
 	return writeTable(w, rows)
 }

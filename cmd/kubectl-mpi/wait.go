@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +160,7 @@ func jobDeletedError(name string) error {
 
 // lateText says how far a job is that was waited for too long.
 func (w *waitCommand) lateText(name string, j view.Job) string {
-	text := fmt.Sprintf("after %s %s is %s, not %s", w.timeout, name, orNone(string(j.Phase)), w.what)
+	text := fmt.Sprintf("after %s %s is %s, not %s", w.timeout, name, cmp.Or(string(j.Phase), "-"), w.what)
 	if cause := causeText(j); cause != "" {
 		text += ": " + cause
 	}

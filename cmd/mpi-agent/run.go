@@ -199,7 +199,7 @@ func (o launcherOptions) dnsDiscovery() *launch.Discovery {
 	if o.dnsAfter <= 0 {
 		return nil
 	}
-	config, err := dns.LoadConfig(resolvConfPath())
+	config, err := dns.LoadConfig(cmp.Or(os.Getenv(resolvConfVariable), dns.DefaultPath))
 	if err != nil {
 		newLog().Printf("DNS will not be asked: %v", err)
 		return nil
@@ -212,13 +212,6 @@ func (o launcherOptions) dnsDiscovery() *launch.Discovery {
 
 // resolvConfVariable names another resolv.conf(5), for tests and for images that move it.
 const resolvConfVariable = "LOCKSTEP_RESOLV_CONF"
-
-func resolvConfPath() string {
-	if path := os.Getenv(resolvConfVariable); path != "" {
-		return path
-	}
-	return dns.DefaultPath
-}
 
 func readHostfile(path string) ([]mpi.Host, error) {
 	file, err := os.Open(path)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -195,16 +196,16 @@ func (c *costOptions) write(out io.Writer, bill *cost.Bill, cluster *plan.Cluste
 	for _, row := range bill.SumBy(c.by...) {
 		var cells []string
 		for _, key := range c.by {
-			cells = append(cells, orDash(row.KeyValue(key)))
+			cells = append(cells, cmp.Or(row.KeyValue(key), "-"))
 		}
-		t.writeLine(append(cells, orDash(row.Profile), strconv.Itoa(row.Jobs), cost.FormatNumber(row.MachineHours), cost.FormatNumber(row.Guaranteed), cost.FormatNumber(row.Borrowed), orDash(cost.FormatMoney(row.Cost, row.Priced)))...)
+		t.writeLine(append(cells, cmp.Or(row.Profile, "-"), strconv.Itoa(row.Jobs), cost.FormatNumber(row.MachineHours), cost.FormatNumber(row.Guaranteed), cost.FormatNumber(row.Borrowed), cmp.Or(cost.FormatMoney(row.Cost, row.Priced), "-"))...)
 	}
 	if len(bill.Idle) > 0 {
 		t.writeLine("")
 		t.writeLine("TENANT", "PROFILE", "IDLE", "COST")
 	}
 	for _, idle := range bill.Idle {
-		t.writeLine(idle.Tenant, idle.Profile, cost.FormatNumber(idle.MachineHours), orDash(cost.FormatMoney(idle.Cost, idle.Priced)))
+		t.writeLine(idle.Tenant, idle.Profile, cost.FormatNumber(idle.MachineHours), cmp.Or(cost.FormatMoney(idle.Cost, idle.Priced), "-"))
 	}
 	return t.Flush()
 }

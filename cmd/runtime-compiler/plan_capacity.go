@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -232,7 +233,7 @@ func (t planTable) writeTenantRooms(before, after *whatif.Cluster) {
 				b = earlier
 			}
 		}
-		t.writeLine("  "+r.Tenant, orDash(r.Cohort), r.Profile, numberChange(b.Guaranteed, r.Guaranteed), numberChange(b.Busy, r.Busy), numberChange(b.Most, r.Most))
+		t.writeLine("  "+r.Tenant, cmp.Or(r.Cohort, "-"), r.Profile, numberChange(b.Guaranteed, r.Guaranteed), numberChange(b.Busy, r.Busy), numberChange(b.Most, r.Most))
 	}
 }
 
@@ -275,11 +276,4 @@ func numberChange[N int64 | float64](before, after N) string {
 		return fmt.Sprint(after)
 	}
 	return fmt.Sprintf("%v → %v", before, after)
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

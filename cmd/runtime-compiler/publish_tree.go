@@ -127,18 +127,11 @@ func (p *publishOptions) compareDestinations(ctx context.Context, to destination
 			return nil, err
 		}
 		if want := made.artifact.Digest(); digest != want {
-			return nil, fmt.Errorf("`%s` is not what %s compiles to: the registry has %s, and it should be %s", p.oci, commit, orNothing(digest), want)
+			return nil, fmt.Errorf("`%s` is not what %s compiles to: the registry has %s, and it should be %s", p.oci, commit, cmp.Or(digest, "nothing"), want)
 		}
 		results = append(results, publication{To: p.oci, State: verified, Revision: commit, Digest: digest, Unchanged: len(made.tree.Files)})
 	}
 	return results, p.checkProvenance(made)
-}
-
-func orNothing(digest string) string {
-	if digest == "" {
-		return "nothing"
-	}
-	return digest
 }
 
 // checkProvenance returns an error unless the statement is what would be written now.

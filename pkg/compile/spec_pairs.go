@@ -55,12 +55,7 @@ func differingSpecs(was, is *comparedState, cluster string) []SpecPair {
 	return pairs
 }
 
-func (p SpecPair) presentSide() *object.Object {
-	if p.After != nil {
-		return p.After
-	}
-	return p.Before
-}
+func (p SpecPair) presentSide() *object.Object { return cmp.Or(p.After, p.Before) }
 
 // concernsCluster reports whether a spec is about a cluster: not another cluster, and no tenant that is not there.
 func concernsCluster(d *decode.Document, cluster string, plans []*plan.Cluster) bool {

@@ -127,7 +127,8 @@ func allows(r access.Right, q accessQuestion) bool {
 	if q.Subresource != "" {
 		resources = []string{"*", q.Resource + "/" + q.Subresource, "*/" + q.Subresource}
 	}
-	return (r.Group == "*" || r.Group == q.Group) && slices.Contains(resources, r.Resource) && (r.Name == "" || r.Name == q.Name)
+	return (r.Group == "*" || r.Group == q.Group) && slices.Contains(resources, r.Resource) &&
+		(r.Name == "" || r.Name == q.Name)
 }
 
 type asked struct {

@@ -7,6 +7,7 @@ package graph
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -91,12 +92,12 @@ func (g *Graph) Drawing() Drawing {
 			specs[file] = 0
 		}
 	}
-	for _, file := range sortedKeys(specs) {
+	for _, file := range slices.Sorted(maps.Keys(specs)) {
 		specs[file] = len(d.Specs)
 		d.Specs = append(d.Specs, Node{Group: path.Dir(file), Label: path.Base(file), Count: 1})
 	}
 	for i, key := range sortedBoxes(boxes) {
-		for _, file := range sortedKeys(boxes[key].files) {
+		for _, file := range slices.Sorted(maps.Keys(boxes[key].files)) {
 			d.Edges = append(d.Edges, Edge{Spec: specs[file], Object: i})
 		}
 	}
@@ -146,23 +147,9 @@ func foldTenantFiles(files map[string]bool) map[string]bool {
 }
 
 func sortedBoxes(boxes map[boxKey]*boxContent) []boxKey {
-	keys := make([]boxKey, 0, len(boxes))
-	for key := range boxes {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b boxKey) int {
+	return slices.SortedFunc(maps.Keys(boxes), func(a, b boxKey) int {
 		return cmp.Or(cmp.Compare(a.cluster, b.cluster), cmp.Compare(a.folder, b.folder), cmp.Compare(a.kind, b.kind))
 	})
-	return keys
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // labelWithCount is a node's label with its number.

@@ -12,6 +12,7 @@
 package incremental
 
 import (
+	"cmp"
 	"hash/crc32"
 	"strings"
 
@@ -128,8 +129,5 @@ func (m *BuildRecord) Intact(now OutputTree) (intact, refresh bool) {
 }
 
 func compareInputs(a, b Input) int {
-	if order := strings.Compare(a.Path, b.Path); order != 0 {
-		return order
-	}
-	return int(a.Kind) - int(b.Kind)
+	return cmp.Or(strings.Compare(a.Path, b.Path), int(a.Kind)-int(b.Kind))
 }

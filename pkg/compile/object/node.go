@@ -3,6 +3,7 @@ package object
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,6 +106,17 @@ func (n *Node) Get(key string) *Node {
 		}
 	}
 	return nil
+}
+
+// Items returns the items of a list or the entries of a map; none for a nil Node.
+func (n *Node) Items() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		for i := 0; n != nil && i < len(n.Children); i++ {
+			if !yield(&n.Children[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Put adds an entry to a map, or replaces the one that has its key.

@@ -6,6 +6,7 @@ package plan
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -69,20 +70,13 @@ type Cluster struct {
 
 // Compiled returns the runtimes that are compiled for the cluster: those of its catalog, and the variants of its tenants.
 func (c *Cluster) Compiled() iter.Seq[*Runtime] {
-	return func(yield func(*Runtime) bool) {
-		for _, r := range c.Runtimes {
-			if !yield(r) {
-				return
-			}
-		}
-		for _, t := range c.Tenants {
-			for _, v := range t.Variants {
-				if !yield(v.Runtime) {
-					return
-				}
-			}
+	all := slices.Clone(c.Runtimes)
+	for _, t := range c.Tenants {
+		for _, v := range t.Variants {
+			all = append(all, v.Runtime)
 		}
 	}
+	return slices.Values(all)
 }
 
 // PlatformNamespaces returns the namespaces of the controller and the components, sorted, each once. The compiler makes them.

@@ -114,36 +114,23 @@ func usableRuntimes(t *Tenant, c *Cluster, all bool) []*Runtime {
 
 // AllowedRuntimes returns the runtimes whose jobs may run in the tenant's namespaces: those of the catalog, and its own variants.
 func (t *Tenant) AllowedRuntimes() iter.Seq[*Runtime] {
-	return func(yield func(*Runtime) bool) {
-		for _, r := range t.Usable {
-			if !yield(r) {
-				return
-			}
-		}
-		for _, v := range t.Variants {
-			if !yield(v.Runtime) {
-				return
-			}
-		}
+	all := slices.Clone(t.Usable)
+	for _, v := range t.Variants {
+		all = append(all, v.Runtime)
 	}
+	return slices.Values(all)
 }
 
 // RuntimesToCheck returns the runtimes of the tenant whose jobs may be larger than those of a runtime that it can use anyway: what holds for the
 // others holds for these variants too.
 func (t *Tenant) RuntimesToCheck() iter.Seq[*Runtime] {
-	return func(yield func(*Runtime) bool) {
-		for _, r := range t.Usable {
-			if !yield(r) {
-				return
-			}
-		}
-		for _, v := range t.Variants {
-			known := v.Runtime.MinNodes.V <= v.Base.MinNodes.V && slices.Contains(t.Usable, v.Base)
-			if !known && !yield(v.Runtime) {
-				return
-			}
+	all := slices.Clone(t.Usable)
+	for _, v := range t.Variants {
+		if v.Runtime.MinNodes.V > v.Base.MinNodes.V || !slices.Contains(t.Usable, v.Base) {
+			all = append(all, v.Runtime)
 		}
 	}
+	return slices.Values(all)
 }
 
 // HasClaim reports whether the tenant has a claim in a namespace.

@@ -6,7 +6,8 @@
 package resolve
 
 import (
-	"sort"
+	"maps"
+	"slices"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
@@ -55,14 +56,7 @@ func (x *Index[T]) definitionsAndDuplicates() []*Definition[T] {
 }
 
 // Names returns the names in order.
-func (x *Index[T]) Names() []string {
-	names := make([]string, 0, len(x.byName))
-	for name := range x.byName {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func (x *Index[T]) Names() []string { return slices.Sorted(maps.Keys(x.byName)) }
 
 // Bundle is all specs of a repository by kind and name.
 type Bundle struct {

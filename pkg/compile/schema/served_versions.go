@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ var otherKinds = []string{
 func (a *schemaArchive) unservedReason(minor int, k objectKind) string {
 	group, version := splitAPIVersion(k.apiVersion)
 	if served := a.servedVersions(minor, group, k.kind); len(served) > 0 {
-		return fmt.Sprintf("kind `%s` of `%s` is not served in version `%s`: write `%s`", k.kind, groupOrCore(group), version, apiVersionOf(group, served[len(served)-1]))
+		return fmt.Sprintf("kind `%s` of `%s` is not served in version `%s`: write `%s`", k.kind, cmp.Or(group, "v1"), version, apiVersionOf(group, served[len(served)-1]))
 	}
 	kinds := a.kindsOf(minor, group)
 	switch near, found := diag.Nearest(k.kind, kinds); {
@@ -32,7 +33,7 @@ func (a *schemaArchive) unservedReason(minor int, k objectKind) string {
 		return fmt.Sprintf("there is no API group `%s`", group)
 	// A name that is longer or shorter is another kind, as Prometheus beside PrometheusRule.
 	case found && max(len(near)-len(k.kind), len(k.kind)-len(near)) <= 2:
-		return fmt.Sprintf("there is no kind `%s` in `%s`: did you mean `%s`?", k.kind, groupOrCore(group), near)
+		return fmt.Sprintf("there is no kind `%s` in `%s`: did you mean `%s`?", k.kind, cmp.Or(group, "v1"), near)
 	}
 	return ""
 }
@@ -49,13 +50,6 @@ func apiVersionOf(group, version string) string {
 		return version
 	}
 	return group + "/" + version
-}
-
-func groupOrCore(group string) string {
-	if group == "" {
-		return "v1"
-	}
-	return group
 }
 
 // servedVersions returns those in which a kind of a group is served, sorted.

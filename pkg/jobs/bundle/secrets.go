@@ -30,7 +30,7 @@ var (
 	reference    = regexp.MustCompile(`^\$(?:\(\w+\)|\{\w+\}|[A-Z_]+)$`)
 	ordinaryWord = regexp.MustCompile(`^(?:[a-z]+|[A-Z_]+|[<{%$].*)$`)
 	pluralFlag   = regexp.MustCompile(`(?:key|token|passwo?r?d|secret)s$`)
-	// argument is a flag with its value, a variable or a header of HTTP with a word, or a word. The groups are the value.
+	// argument is a flag with its value, a variable or HTTP header with a word, or a word. The groups are the value.
 	argument  = regexp.MustCompile(`(?s)^(?:-[\w.+~-]+=(.+)|(?:[\w.+~-]+=|[\w.-]+: *(?:\w+ )?)?(\S+))$`)
 	timeStamp = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\S+ `)
 )

@@ -37,18 +37,14 @@ func readStream(stream io.Reader, source *LogSource, seen *replayWindow, whole b
 			if failed := s.flushBatch(broken, deliver); failed != nil {
 				return failed
 			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			if broken {
-				return eofAsNil(err)
+				return err
 			}
 		}
 	}
-}
-
-func eofAsNil(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // lineSplitter makes lines of parts.

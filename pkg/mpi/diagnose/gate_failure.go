@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,10 +35,7 @@ func GateReason(failures []mpi.NodeFailure) mpi.Reason {
 		}
 		common = reason
 	}
-	if common == "" {
-		return GateTimeout
-	}
-	return common
+	return cmp.Or(common, GateTimeout)
 }
 
 func reasonOfGateError(text string) mpi.Reason {

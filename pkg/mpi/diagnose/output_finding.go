@@ -66,15 +66,7 @@ type outputSignature struct {
 }
 
 // signatures are tried in this order: of two that match one line the first counts.
-var signatures = concatSignatures(ownSignatures, systemSignatures, gpuSignatures, fabricSignatures, mpiSignatures, pythonSignatures, launcherSignatures)
-
-func concatSignatures(lists ...[]outputSignature) []outputSignature {
-	var all []outputSignature
-	for _, list := range lists {
-		all = append(all, list...)
-	}
-	return all
-}
+var signatures = slices.Concat(ownSignatures, systemSignatures, gpuSignatures, fabricSignatures, mpiSignatures, pythonSignatures, launcherSignatures)
 
 // FindInOutput finds in the last lines of a program why it failed: the heaviest of all signatures, and among equals the first.
 // It returns nil when no line is known. Lines may carry the tags by which launchers tell ranks apart.

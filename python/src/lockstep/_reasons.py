@@ -32,6 +32,8 @@ CLASSES = {
     "ContainerConfigFailed": "request",
     "ContainerStartFailed": "request",
     "CrashLoopBackOff": "request",
+    "LaunchStuck": "infrastructure",
+    "RankHeldUp": "application",
     "GateTimeout": "request",
     "ConnectionRefused": "request",
     "ConnectionTimedOut": "request",

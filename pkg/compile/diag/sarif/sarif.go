@@ -6,6 +6,7 @@
 package sarif
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -114,16 +115,9 @@ func (b *resultBuilder) ruleIndex(code diag.Code) int {
 	help := strings.TrimSpace(entry.Why + "\n\n" + entry.Do)
 	b.used = append(b.used, Rule{
 		ID: string(code), HelpURI: code.URL(),
-		Short: Text{orDefault(entry.Title, string(code))}, Full: Text{orDefault(entry.Why, string(code))},
-		Help:          Multiformat{Text: orDefault(help, code.URL()), Markdown: orDefault(help, code.URL())},
+		Short: Text{cmp.Or(entry.Title, string(code))}, Full: Text{cmp.Or(entry.Why, string(code))},
+		Help:          Multiformat{Text: cmp.Or(help, code.URL()), Markdown: cmp.Or(help, code.URL())},
 		Configuration: Configuration{Level: string(entry.Severity)},
 	})
 	return index
-}
-
-func orDefault(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

@@ -3,7 +3,6 @@
 package generate
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -44,18 +43,6 @@ func Schema(kind jsonschema.Kind, folder fs.FS) (*jsonschema.Schema, error) {
 	*s.Properties.Get("kind") = jsonschema.Schema{Description: "`kind` says what the document is.", Const: kind.Name}
 	s.Defs = g.definitions()
 	return s, g.err
-}
-
-// PublishedText returns a schema as it is published.
-func PublishedText(s *jsonschema.Schema) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(s); err != nil {
-		return nil, fmt.Errorf("write a schema: %w", err)
-	}
-	return b.Bytes(), nil
 }
 
 // schemaGenerator collects the structs of a kind; each becomes one definition.

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"strings"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
@@ -75,10 +76,7 @@ func (o *Overlay) patchSpec(document *decode.Document, last *lastFile, effects E
 	}
 	t := specTree{file: document.File}
 	patched := decode.PatchedDocument(document.File, t.syntaxNode(&spec.Root, root, spec.Rule), t.changes, list)
-	if patched == nil {
-		return document
-	}
-	return patched
+	return cmp.Or(patched, document)
 }
 
 func idOf(document *decode.Document) object.ID {

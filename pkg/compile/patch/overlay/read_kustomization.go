@@ -112,7 +112,7 @@ func (r *overlayReader) fieldsAreAllowed(root *object.Node) bool {
 	}
 	for i := range root.Children {
 		field := &root.Children[i]
-		if field.Key == "apiVersion" || field.Key == "kind" || field.Key == "metadata" || containsName(names, field.Key) {
+		if field.Key == "apiVersion" || field.Key == "kind" || field.Key == "metadata" || slices.Contains(names, field.Key) {
 			continue
 		}
 		report := r.list.Errorf(diag.PatchFieldRefused, keyPlaceOf(field.Key, field.From.At), "`%s` cannot be used here", field.Key)
@@ -138,15 +138,6 @@ func (r *overlayReader) fieldsAreAllowed(root *object.Node) bool {
 	return true
 }
 
-func containsName(names []string, name string) bool {
-	for _, known := range names {
-		if known == name {
-			return true
-		}
-	}
-	return false
-}
-
 // encodeJSON returns a value as JSON, which YAML is too. Values are JSON by construction.
 func encodeJSON(n *object.Node) []byte {
 	data, _ := json.Marshal(n.Value())
@@ -160,7 +151,7 @@ func (r *overlayReader) reportInvalid(root *object.Node, err error) {
 	if _, after, found := strings.Cut(message, "unknown field \""); found {
 		name, _, _ := strings.Cut(after, "\"")
 		root.Leaves(root.From, func(path []string, leaf *object.Node, from *origin.Origin) {
-			if containsName(path, name) || leaf.Key == name {
+			if slices.Contains(path, name) || leaf.Key == name {
 				at = keyPlaceOf(name, from.At)
 			}
 		})

@@ -15,6 +15,7 @@ package access
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -278,15 +279,7 @@ func (r *Rule) equal(other *Rule) bool {
 
 // sortedRoles returns the roles by namespace and name.
 func (c *Cluster) sortedRoles() []*role {
-	list := make([]*role, 0, len(c.roles))
-	for _, r := range c.roles {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(a, b *role) int {
-		if a.namespace != b.namespace {
-			return strings.Compare(a.namespace, b.namespace)
-		}
-		return strings.Compare(a.name, b.name)
+	return slices.SortedFunc(maps.Values(c.roles), func(a, b *role) int {
+		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 	})
-	return list
 }

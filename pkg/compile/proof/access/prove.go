@@ -432,8 +432,5 @@ func (r *proof) heldRights() []Held {
 
 // compareHeld orders what is held by namespace and subject.
 func compareHeld(a, b *Held) int {
-	if order := strings.Compare(a.Namespace, b.Namespace); order != 0 {
-		return order
-	}
-	return a.Subject.Compare(b.Subject)
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), a.Subject.Compare(b.Subject))
 }

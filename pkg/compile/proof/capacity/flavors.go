@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,10 +66,7 @@ func taintTolerations(profile *plan.Profile) []corev1.Toleration {
 
 // strictestEffect is the effect of the taint that a toleration of all effects is for.
 func strictestEffect(effect corev1.TaintEffect) corev1.TaintEffect {
-	if effect == "" {
-		return corev1.TaintEffectNoSchedule
-	}
-	return effect
+	return cmp.Or(effect, corev1.TaintEffectNoSchedule)
 }
 
 func isTolerationFor(t corev1.Toleration, taint toleration) bool {

@@ -2,6 +2,7 @@ package isolation
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 
@@ -105,15 +106,13 @@ func (c *Cluster) selectedNamespaces(s labels.Selector) []*namespace {
 
 // candidateNamespaces returns a few namespaces where the selector has their names, else all.
 func (c *Cluster) candidateNamespaces(s labels.Selector) []*namespace {
-	var some []*namespace
-	if names, named := s.Values(nameLabel); named {
-		for _, name := range names {
-			some = append(some, c.namespaces[name])
-		}
-		return some
+	names, named := s.Values(nameLabel)
+	if !named {
+		return slices.Collect(maps.Values(c.namespaces))
 	}
-	for _, n := range c.namespaces {
-		some = append(some, n)
+	var some []*namespace
+	for _, name := range names {
+		some = append(some, c.namespaces[name])
 	}
 	return some
 }

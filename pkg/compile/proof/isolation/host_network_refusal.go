@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func readHostNetworkRefusal(o *object.Object) (hostNetworkRefusal, bool) {
 	switch o.ID.Kind {
 	case "ValidatingAdmissionPolicy":
 		namespaces, ok := labels.ReadSelector(spec.At("matchConstraints", "namespaceSelector"))
-		fails := orDefault(spec.StringAt("failurePolicy"), "Fail") == "Fail"
+		fails := cmp.Or(spec.StringAt("failurePolicy"), "Fail") == "Fail"
 		return hostNetworkRefusal{policy: o.ID.Name, namespaces: namespaces}, ok && fails && refusesHostNetwork(spec.Get("validations"))
 	case "ValidatingAdmissionPolicyBinding":
 		namespaces, ok := labels.ReadSelector(spec.At("matchResources", "namespaceSelector"))

@@ -16,6 +16,7 @@
 package isolation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -193,10 +194,7 @@ func (c *Cluster) numberSpec(p policyFact) *numberedSpec {
 
 // sortedNamespaces returns the namespaces by name.
 func (c *Cluster) sortedNamespaces() []*namespace {
-	all := make([]*namespace, 0, len(c.namespaces))
-	for _, n := range c.namespaces {
-		all = append(all, n)
-	}
-	slices.SortFunc(all, func(a, b *namespace) int { return strings.Compare(a.name, b.name) })
-	return all
+	return slices.SortedFunc(maps.Values(c.namespaces), func(a, b *namespace) int {
+		return strings.Compare(a.name, b.name)
+	})
 }

@@ -1,6 +1,7 @@
 package isolation
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func readPorts(n *object.Node) (portSet, bool) {
 }
 
 func (p *portSet) readPort(n *object.Node) bool {
-	protocol := slices.Index(protocols[:], orDefault(n.StringAt("protocol"), "TCP"))
+	protocol := slices.Index(protocols[:], cmp.Or(n.StringAt("protocol"), "TCP"))
 	if protocol < 0 {
 		return false
 	}
@@ -190,11 +191,4 @@ func (p *portSet) append(b []byte) []byte {
 		}
 	}
 	return b
-}
-
-func orDefault(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }

@@ -7,7 +7,6 @@
 package portable
 
 import (
-	"iter"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -76,15 +75,15 @@ func (p prover) proveJob(job *object.Node) {
 	}
 	security := pod.Get("securityContext")
 	p.expect(canReadJobKey(security), security, "the pods of `%s` cannot read the key of their job, which is readable for the group root and for fsGroup", name)
-	for volume := range items(pod.Get("volumes")) {
+	for volume := range pod.Get("volumes").Items() {
 		own := volume.Scalar("name")
 		p.expect(own != mpi.SSHAuthVolume && own != mpi.HostfileVolume, volume, "the volume `%s` is made by Kubeflow Trainer", own)
 	}
-	for mount := range items(itemNamed(pod.Get("containers"), mpi.Container).At("volumeMounts")) {
+	for mount := range itemNamed(pod.Get("containers"), mpi.Container).At("volumeMounts").Items() {
 		path := mount.Scalar("mountPath")
 		p.expect(path != mpi.HostfileDir && !strings.HasPrefix(path, mpi.HostfileDir+"/"), mount, "something is mounted at `%s`, where Kubeflow Trainer mounts the hostfile", path)
 	}
-	for init := range items(pod.Get("initContainers")) {
+	for init := range pod.Get("initContainers").Items() {
 		own := init.Scalar("name")
 		p.expect(own == mpi.InstallContainer || own == mpi.GateContainer && name == mpi.LauncherJob, init,
 			"the pods of `%s` have the init container `%s`: none is needed but those of the agent, and each takes up to a second", name, own)
@@ -133,20 +132,10 @@ func containers(job *object.Node) *object.Node {
 
 // itemNamed returns the item of a list that has a name, or nil.
 func itemNamed(list *object.Node, name string) *object.Node {
-	for entry := range items(list) {
+	for entry := range list.Items() {
 		if entry.Scalar("name") == name {
 			return entry
 		}
 	}
 	return nil
-}
-
-func items(list *object.Node) iter.Seq[*object.Node] {
-	return func(yield func(*object.Node) bool) {
-		for i := 0; list != nil && i < len(list.Children); i++ {
-			if !yield(&list.Children[i]) {
-				return
-			}
-		}
-	}
 }

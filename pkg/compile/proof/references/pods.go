@@ -19,15 +19,15 @@ func (r factReader) readPods(template *object.Node) {
 	r.noteName(spec.At("priorityClassName"), "scheduling.k8s.io", "PriorityClass", "", nearMissesOnly, noPods)
 	r.noteName(spec.At("runtimeClassName"), "node.k8s.io", "RuntimeClass", "", nearMissesOnly, noPods)
 	r.noteName(r.object.Root.At("spec", "serviceName"), "", "Service", own, closed, "its pods have no names in DNS")
-	for volume := range items(spec.At("volumes")) {
+	for volume := range spec.At("volumes").Items() {
 		r.noteName(volume.At("persistentVolumeClaim", "claimName"), "", "PersistentVolumeClaim", own, closed, notStarted)
 		r.readMountedConfig(volume.At("configMap"))
-		for from := range items(volume.At("projected", "sources")) {
+		for from := range volume.At("projected", "sources").Items() {
 			r.readMountedConfig(from.At("configMap"))
 		}
 	}
 	for _, list := range []string{"containers", "initContainers"} {
-		for c := range items(spec.At(list)) {
+		for c := range spec.At(list).Items() {
 			p.ports = append(p.ports, r.readContainer(c)...)
 		}
 	}
@@ -40,7 +40,7 @@ func (r factReader) readMountedConfig(from *object.Node) {
 		return
 	}
 	r.noteName(from.At("name"), "", "ConfigMap", r.object.ID.Namespace, closed, notStarted)
-	for item := range items(from.At("items")) {
+	for item := range from.At("items").Items() {
 		r.readConfigKey(from.At("name"), item.At("key"))
 	}
 }
@@ -53,18 +53,18 @@ func (r factReader) readConfigKey(config, key *object.Node) {
 
 // readContainer reads what a container names, and returns the names of its ports.
 func (r factReader) readContainer(c *object.Node) (ports []string) {
-	for port := range items(c.Get("ports")) {
+	for port := range c.Get("ports").Items() {
 		if own := port.Scalar("name"); own != "" {
 			ports = append(ports, own)
 		}
 	}
-	for variable := range items(c.Get("env")) {
+	for variable := range c.Get("env").Items() {
 		if from := variable.At("valueFrom", "configMapKeyRef"); from != nil && from.Scalar("optional") != "true" {
 			r.noteName(from.At("name"), "", "ConfigMap", r.object.ID.Namespace, closed, notStarted)
 			r.readConfigKey(from.At("name"), from.At("key"))
 		}
 	}
-	for from := range items(c.Get("envFrom")) {
+	for from := range c.Get("envFrom").Items() {
 		if from = from.At("configMapRef"); from != nil && from.Scalar("optional") != "true" {
 			r.noteName(from.At("name"), "", "ConfigMap", r.object.ID.Namespace, closed, notStarted)
 		}

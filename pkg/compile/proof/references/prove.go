@@ -2,6 +2,7 @@ package references
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -64,12 +65,7 @@ func (p *prover) reportMistypedNamespace(m *namespaceMention, slipped map[string
 	if _, is := p.ours[m.text]; is || p.isKnownNamespace(m.text) || slipped[m.text] {
 		return
 	}
-	var names []string
-	for own := range p.ours {
-		names = append(names, own)
-	}
-	slices.Sort(names)
-	meant, found := diag.NearMiss(m.text, names)
+	meant, found := diag.NearMiss(m.text, slices.Sorted(maps.Keys(p.ours)))
 	if !found {
 		return
 	}

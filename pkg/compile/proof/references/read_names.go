@@ -1,7 +1,6 @@
 package references
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -64,7 +63,7 @@ func (r factReader) readObject() {
 	case "ServiceMonitor", "PodMonitor":
 		r.readMonitor(spec)
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
-		for hook := range items(root.Get("webhooks")) {
+		for hook := range root.Get("webhooks").Items() {
 			r.readAskedService(hook.At("clientConfig", "service"), "443", "nothing answers, and what the webhook is about is refused or not judged")
 		}
 	case "APIService":
@@ -96,7 +95,7 @@ func (r factReader) readBinding() {
 	if role := o.Root.Get("roleRef"); role.Scalar("kind") == "Role" {
 		r.noteName(role.At("name"), rbacGroup, "Role", o.ID.Namespace, compiled, "the binding gives nothing")
 	}
-	for subject := range items(o.Root.Get("subjects")) {
+	for subject := range o.Root.Get("subjects").Items() {
 		if subject.Scalar("kind") == "ServiceAccount" {
 			r.noteNamespace(subject.At("namespace"))
 			r.noteName(subject.At("name"), "", "ServiceAccount", subject.Scalar("namespace"), compiled, "nobody has the rights")
@@ -109,7 +108,7 @@ func (r factReader) readService() {
 	spec := o.Root.Get("spec")
 	own := serviceFact{id: o.ID, labels: textsByKey(o.Root.At("metadata", "labels"))}
 	s := labelSelection{by: o.ID, namespace: o.ID.Namespace, at: r.placeOf(spec.At("selector"))}
-	for port := range items(spec.At("ports")) {
+	for port := range spec.At("ports").Items() {
 		own.ports = append(own.ports, port.Scalar("port"), port.Scalar("name"))
 		if target := port.At("targetPort"); target != nil && target.Kind == object.TextNode {
 			s.ports = append(s.ports, placedText{target.Text, r.placeOf(target)})
@@ -130,8 +129,8 @@ func (r factReader) readPodSelector(spec *object.Node) {
 		return
 	}
 	s := labelSelection{by: r.object.ID, namespace: r.object.ID.Namespace, selector: selectorOrEverything(*selector), at: r.placeOf(selector)}
-	for rule := range items(spec.At("ingress")) {
-		for port := range items(rule.Get("ports")) {
+	for rule := range spec.At("ingress").Items() {
+		for port := range rule.Get("ports").Items() {
 			if own := port.Get("port"); own != nil && own.Kind == object.TextNode {
 				s.ports = append(s.ports, placedText{own.Text, r.placeOf(own)})
 			}
@@ -156,7 +155,7 @@ func (r factReader) readIdleRules(spec *object.Node) {
 
 func (r factReader) readMonitor(spec *object.Node) {
 	namespace, elsewhere := r.object.ID.Namespace, spec.At("namespaceSelector")
-	for n := range items(elsewhere.At("matchNames")) {
+	for n := range elsewhere.At("matchNames").Items() {
 		r.noteNamespace(n)
 		namespace = n.Text
 	}
@@ -166,7 +165,7 @@ func (r factReader) readMonitor(spec *object.Node) {
 		return
 	}
 	var ports []placedText
-	for endpoint := range items(spec.At("endpoints")) {
+	for endpoint := range spec.At("endpoints").Items() {
 		if port := endpoint.At("port"); r.isJudged(port) {
 			ports = append(ports, placedText{port.Text, r.placeOf(port)})
 		}
@@ -201,7 +200,7 @@ func (r factReader) readRoutedServices(n *object.Node) {
 		r.noteNameOfPart(n.At("name"), nil, objectName{of: at, reach: closed, without: without})
 		return
 	}
-	for child := range items(n) {
+	for child := range n.Items() {
 		if n.Key == "backendRefs" && (child.Scalar("kind") == "" || child.Scalar("kind") == "Service") {
 			if other := child.Scalar("namespace"); other != "" {
 				at.Namespace = other
@@ -222,12 +221,12 @@ func textOrEmpty(n *object.Node) string {
 
 // readNamespaceNames reads the names of namespaces in selectors.
 func (r factReader) readNamespaceNames(n *object.Node) {
-	for child := range items(n) {
+	for child := range n.Items() {
 		switch {
 		case child.Key == nameLabel && child.Leaf():
 			r.noteNamespace(child)
 		case child.Scalar("key") == nameLabel && child.Get("values") != nil:
-			for value := range items(child.Get("values")) {
+			for value := range child.Get("values").Items() {
 				r.noteNamespace(value)
 			}
 		default:
@@ -244,12 +243,12 @@ func (r factReader) noteNamespace(n *object.Node) {
 
 // selectorOrEverything reads a selector; one that cannot be read, or that asks for labels that controllers set, selects everything.
 func selectorOrEverything(n object.Node) labels.Selector {
-	for label := range items(n.Get("matchLabels")) {
+	for label := range n.Get("matchLabels").Items() {
 		if isSetByController(label.Key) {
 			return nil
 		}
 	}
-	for expression := range items(n.Get("matchExpressions")) {
+	for expression := range n.Get("matchExpressions").Items() {
 		if isSetByController(expression.Scalar("key")) {
 			return nil
 		}
@@ -265,19 +264,9 @@ func isSetByController(key string) bool {
 		slices.Contains([]string{"batch.kubernetes.io", "apps.kubernetes.io", "statefulset.kubernetes.io", "jobset.sigs.k8s.io"}, prefix)
 }
 
-func items(n *object.Node) iter.Seq[*object.Node] {
-	return func(yield func(*object.Node) bool) {
-		for i := 0; n != nil && i < len(n.Children); i++ {
-			if !yield(&n.Children[i]) {
-				return
-			}
-		}
-	}
-}
-
 func keysOfMap(n *object.Node) []string {
 	var found []string
-	for child := range items(n) {
+	for child := range n.Items() {
 		found = append(found, child.Key)
 	}
 	return found
@@ -285,7 +274,7 @@ func keysOfMap(n *object.Node) []string {
 
 func textsByKey(n *object.Node) map[string]string {
 	found := map[string]string{}
-	for child := range items(n) {
+	for child := range n.Items() {
 		found[child.Key] = child.Text
 	}
 	return found

@@ -38,10 +38,10 @@ type unknownRoleWord struct {
 
 // readRights reads what a role is about: an API server takes every word, and gives nothing for those that it does not know.
 func (r factReader) readRights(root *object.Node) {
-	for rule := range items(root.Get("rules")) {
+	for rule := range root.Get("rules").Items() {
 		groups := rule.Get("apiGroups").Strings()
 		known := len(groups) > 0 && !slices.ContainsFunc(groups, func(group string) bool { return resources[group] == nil })
-		for n := range items(rule.Get("resources")) {
+		for n := range rule.Get("resources").Items() {
 			plural, _, _ := strings.Cut(n.Text, "/")
 			if !known || plural == "*" || !r.isJudged(n) || slices.ContainsFunc(groups, func(group string) bool { return slices.Contains(resources[group], plural) }) {
 				continue
@@ -53,7 +53,7 @@ func (r factReader) readRights(root *object.Node) {
 			meant, _ := diag.Nearest(plural, all)
 			r.facts.rights = append(r.facts.rights, unknownRoleWord{r.object.ID, placedText{n.Text, r.placeOf(n)}, "resource", meant})
 		}
-		for n := range items(rule.Get("verbs")) {
+		for n := range rule.Get("verbs").Items() {
 			if meant := meantVerb(n.Text); meant != "" && r.isJudged(n) {
 				r.facts.rights = append(r.facts.rights, unknownRoleWord{r.object.ID, placedText{n.Text, r.placeOf(n)}, "verb", meant})
 			}

@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -42,12 +43,7 @@ type Disposal struct {
 }
 
 // Object is the object as it is afterwards, or as it was where it is gone.
-func (c *Change) Object() *object.Object {
-	if c.After != nil {
-		return c.After
-	}
-	return c.Before
-}
+func (c *Change) Object() *object.Object { return cmp.Or(c.After, c.Before) }
 
 // Kind is the kind of the object.
 func (c *Change) Kind() string { return c.Object().ID.Kind }

@@ -157,7 +157,7 @@ func newAmount(a rule.Amounts, most float64) barAmount {
 
 // amountText is `64 → 48, may borrow 32`.
 func amountText(before, after rule.Amounts) string {
-	text := stepText(orText(before.Nominal, noQuota), orText(after.Nominal, noQuota))
+	text := stepText(cmp.Or(before.Nominal, noQuota), cmp.Or(after.Nominal, noQuota))
 	if before.Borrowing != "" || after.Borrowing != "" {
 		if borrows := stepText(borrowedText(before), borrowedText(after)); borrows != "0" {
 			text += ", may borrow " + borrows
@@ -173,7 +173,7 @@ const noQuota = "no quota"
 // (https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/#borrowinglimit).
 func borrowedText(a rule.Amounts) string {
 	if a.Nominal != "" {
-		return orText(a.Borrowing, "any")
+		return cmp.Or(a.Borrowing, "any")
 	}
 	return "0"
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -50,7 +51,7 @@ func sampleLines(e *group.Entry) []string {
 // is in JSON.
 func subjectText(s *rule.Subject) string {
 	kind, space, name := splitIdentity(s.Object)
-	space = orText(space, s.Namespace)
+	space = cmp.Or(space, s.Namespace)
 	var what string
 	switch {
 	case s.Runtime != "" && (name == "" || name == s.Runtime):
@@ -72,13 +73,6 @@ func subjectText(s *rule.Subject) string {
 		what = strings.TrimSpace(what + " in namespace " + space)
 	}
 	return what
-}
-
-func orText(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // splitIdentity takes an object apart, `NetworkPolicy.networking.k8s.io vision/egress`, with its kind in words.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -93,7 +94,7 @@ func headline(r *semdiff.Report) string {
 	if r.Findings.Uncompiled {
 		nothing = "not compared"
 	}
-	return orText(strings.Join(parts, ", "), nothing)
+	return cmp.Or(strings.Join(parts, ", "), nothing)
 }
 
 // countAccepting is how many waivers accept more than before.

@@ -158,7 +158,7 @@ func isAggregated(c *match.Change) bool {
 		if o.Root.Get("aggregationRule") != nil {
 			return true
 		}
-		for label := range items(o.Root.At("metadata", "labels")) {
+		for label := range o.Root.At("metadata", "labels").Items() {
 			if strings.HasPrefix(label.Key, aggregation) {
 				return true
 			}
@@ -304,7 +304,7 @@ func (h holder) spanIn(binding *object.Object) source.Span {
 	if binding == nil {
 		return source.Span{}
 	}
-	for own := range items(binding.Root.Get("subjects")) {
+	for own := range binding.Root.Get("subjects").Items() {
 		if name := own.Get("name"); name != nil && name.From != nil && name.Text == h.Name && own.Scalar("kind") == h.Kind && own.Scalar("namespace") == h.Namespace {
 			return name.From.At
 		}

@@ -329,7 +329,7 @@ func judgeLimitRange(c *match.Change) judgement {
 // webhookTargets is whom webhooks ask: addresses, and Services of the cluster.
 func webhookTargets(o *object.Object) string {
 	var found []string
-	for hook := range items(o.Root.Get("webhooks")) {
+	for hook := range o.Root.Get("webhooks").Items() {
 		client := hook.Get("clientConfig")
 		if service := client.Scalar("service", "name"); service != "" {
 			found = append(found, "the Service "+client.Scalar("service", "namespace")+"/"+service)

@@ -37,7 +37,7 @@ func changedVariables(changes []*match.Change) []string {
 		}
 		if c.Path.Last() == "env" && (c.Old == nil || c.New == nil) {
 			for _, list := range []*object.Node{c.Old, c.New} {
-				for variable := range items(list) {
+				for variable := range list.Items() {
 					names = append(names, variable.Scalar("name"))
 				}
 			}

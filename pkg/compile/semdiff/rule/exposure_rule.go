@@ -81,7 +81,7 @@ func waysText(ways []exposedWay) string {
 // routeHosts are the names under which what routes requests is reached.
 func routeHosts(root *object.Node) []string {
 	found := []string{root.Scalar("spec", "host")}
-	for rule := range items(root.At("spec", "rules")) {
+	for rule := range root.At("spec", "rules").Items() {
 		found = append(found, rule.Scalar("host"))
 	}
 	return sortedDistinct(append(found, root.At("spec", "hostnames").Strings()...))

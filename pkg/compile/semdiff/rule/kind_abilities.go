@@ -88,7 +88,7 @@ func alwaysAbility(consequence Consequence, severity Severity, words string) fun
 // (https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/).
 func machineAbility(o *object.Object) []ability {
 	can := []ability{{consequence: WidensAccess, severity: Critical, description: "is a machine that pods are sent to"}}
-	for taint := range items(o.Root.At("spec", "taints")) {
+	for taint := range o.Root.At("spec", "taints").Items() {
 		if taint.Scalar("effect") == "NoExecute" {
 			return append(can, ability{consequence: AdmitsLess, severity: Critical, jobs: JobsStopped, description: "stops the pods of its machine that do not tolerate the taint " + taint.Scalar("key")})
 		}
@@ -118,7 +118,7 @@ func localQueueAbility(o *object.Object) []ability {
 // resourceQuotaAbility is that a namespace may have no more than some amounts.
 func resourceQuotaAbility(o *object.Object) []ability {
 	var amounts []string
-	for amount := range items(o.Root.At("spec", "hard")) {
+	for amount := range o.Root.At("spec", "hard").Items() {
 		amounts = append(amounts, amount.Key+" "+amount.Text)
 	}
 	return foreignAbility(AdmitsLess, "bounds what "+o.ID.Namespace+" may have: "+severalText(amounts))(o)
@@ -159,7 +159,7 @@ func followsRepositories(keys ...string) func(*object.Object) []ability {
 // followedPlaces are the repositories under some keys, each once.
 func followedPlaces(n *object.Node, keys []string) []string {
 	var found []string
-	for child := range items(n) {
+	for child := range n.Items() {
 		if slices.Contains(keys, child.Key) && child.Text != "" {
 			found = append(found, repositoryPlace(child.Text))
 		}
@@ -191,7 +191,7 @@ func isCriticalResource(resource string) bool { return slices.Contains(criticalR
 // resourcesOf are the resources that some rules of admission are about.
 func resourcesOf(rules *object.Node) []string {
 	var found []string
-	for rule := range items(rules) {
+	for rule := range rules.Items() {
 		found = append(found, rule.Get("resources").Strings()...)
 	}
 	return sortedDistinct(found)
@@ -200,7 +200,7 @@ func resourcesOf(rules *object.Node) []string {
 // webhookAbility is that a webhook reads what others ask the API server for, with the content of Secrets; one that mutates rewrites it.
 func webhookAbility(o *object.Object) []ability {
 	var about []string
-	for hook := range items(o.Root.Get("webhooks")) {
+	for hook := range o.Root.Get("webhooks").Items() {
 		about = append(about, resourcesOf(hook.Get("rules"))...)
 	}
 	about = sortedDistinct(about)
@@ -300,12 +300,12 @@ func externalNameAbility(o *object.Object) []ability {
 // endpointsAbility is where a Service leads to, whatever it selects.
 func endpointsAbility(o *object.Object) []ability {
 	var addresses []string
-	for subset := range items(o.Root.Get("subsets")) {
-		for address := range items(subset.Get("addresses")) {
+	for subset := range o.Root.Get("subsets").Items() {
+		for address := range subset.Get("addresses").Items() {
 			addresses = append(addresses, address.Scalar("ip"))
 		}
 	}
-	for endpoint := range items(o.Root.Get("endpoints")) {
+	for endpoint := range o.Root.Get("endpoints").Items() {
 		addresses = append(addresses, endpoint.Get("addresses").Strings()...)
 	}
 	name := cmp.Or(o.Root.Scalar("metadata", "labels", "kubernetes.io/service-name"), o.ID.Name)
@@ -315,7 +315,7 @@ func endpointsAbility(o *object.Object) []ability {
 // configMapProgramAbility is that a file of a ConfigMap is a dangerous program where it is run.
 func configMapProgramAbility(o *object.Object) []ability {
 	var can []ability
-	for file := range items(o.Root.Get("data")) {
+	for file := range o.Root.Get("data").Items() {
 		if found := risksOfText("", file.Text); len(found) > 0 && found[0].critical {
 			can = append(can, warningAbility(WidensAccess, "has a program, "+file.Key+", that "+found[0].description)...)
 		}

@@ -139,7 +139,7 @@ func (c *Cluster) labelReadByProgramEffect(part []*match.Change) Effect {
 // newLabelReadByProgramEffects tells what a new object carries for a program whose doing is known.
 func (c *Cluster) newLabelReadByProgramEffects(change *match.Change) []Effect {
 	var effects []Effect
-	for entry := range items(change.After.Root.At("metadata", "annotations")) {
+	for entry := range change.After.Root.At("metadata", "annotations").Items() {
 		if r := readerOfKey(entry.Key); r != nil && r.consequence != Unclassified && r.readsOf(change.Kind(), false) {
 			e := c.effect([]*match.Change{change}, r.consequence, Warning, "a new "+change.Kind()+" "+r.description+": "+entry.Key).withDetail(objectName(change.After.ID) + ": " + entry.Key + ": " + valueText(entry))
 			effects = append(effects, e.withClauseOf(objectName(change.After.ID), "have", entry.Key+", by which it "+r.description))

@@ -50,7 +50,7 @@ func scrapesElsewhere(c *match.Change) bool {
 // scrapeAbility is what of a new scrape needs a reviewer.
 func scrapeAbility(o *object.Object) []ability {
 	for _, list := range []string{"endpoints", "podMetricsEndpoints"} {
-		for endpoint := range items(o.Root.At("spec", list)) {
+		for endpoint := range o.Root.At("spec", list).Items() {
 			for _, key := range elsewhere {
 				if endpoint.Get(key) != nil {
 					return foreignAbility(WidensAccess, "is asked through another place, or with a credential of Prometheus: "+key)(o)
@@ -67,8 +67,8 @@ func alertsOf(o *object.Object) []string {
 		return nil
 	}
 	var names []string
-	for group := range items(o.Root.At("spec", "groups")) {
-		for rule := range items(group.Get("rules")) {
+	for group := range o.Root.At("spec", "groups").Items() {
+		for rule := range group.Get("rules").Items() {
 			if name := rule.Scalar("alert"); name != "" {
 				names = append(names, name)
 			}

@@ -70,7 +70,7 @@ func secretsOfVolume(v *object.Node) []string {
 	if secret := v.Scalar("secret", "secretName"); secret != "" {
 		found = append(found, "the secret "+secret)
 	}
-	for source := range items(v.At("projected", "sources")) {
+	for source := range v.At("projected", "sources").Items() {
 		if secret := source.Scalar("secret", "name"); secret != "" {
 			found = append(found, "the secret "+secret)
 		}

@@ -17,7 +17,7 @@ func podSpecs(n *object.Node) []*object.Node {
 		return []*object.Node{n}
 	}
 	var found []*object.Node
-	for child := range items(n) {
+	for child := range n.Items() {
 		if !child.Leaf() {
 			found = append(found, podSpecs(child)...)
 		}
@@ -29,7 +29,7 @@ func podSpecs(n *object.Node) []*object.Node {
 func imagesOf(root *object.Node) []string {
 	found := imagesIn(root, "containers", "initContainers", "ephemeralContainers")
 	for _, pod := range podSpecs(root) {
-		for volume := range items(pod.Get("volumes")) {
+		for volume := range pod.Get("volumes").Items() {
 			found = append(found, volume.Scalar("image", "reference"))
 		}
 	}
@@ -41,7 +41,7 @@ func imagesIn(root *object.Node, lists ...string) []string {
 	var found []string
 	for _, pod := range podSpecs(root) {
 		for _, list := range lists {
-			for container := range items(pod.Get(list)) {
+			for container := range pod.Get(list).Items() {
 				found = append(found, container.Scalar("image"))
 			}
 		}
@@ -76,7 +76,7 @@ func (c *Cluster) newRegistry(images []string) string {
 func usedOfNamespace(root *object.Node) []string {
 	var found []string
 	for _, pod := range podSpecs(root) {
-		for v := range items(pod.Get("volumes")) {
+		for v := range pod.Get("volumes").Items() {
 			if claim := v.Scalar("persistentVolumeClaim", "claimName"); claim != "" {
 				found = append(found, "the volume "+claim)
 			}

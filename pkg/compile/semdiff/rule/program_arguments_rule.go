@@ -85,7 +85,7 @@ func isQuietChange(c *match.Change) bool {
 	if isVariable(c) {
 		names := []string{variableOf(c)}
 		for _, list := range []*object.Node{c.Old, c.New} {
-			for variable := range items(list) {
+			for variable := range list.Items() {
 				names = append(names, variable.Scalar("name"))
 			}
 		}
@@ -246,7 +246,7 @@ func textOf(n *object.Node) string {
 		return ""
 	}
 	texts := []string{n.Text}
-	for child := range items(n) {
+	for child := range n.Items() {
 		texts = append(texts, textOf(child))
 	}
 	return strings.TrimSpace(strings.Join(texts, " "))

@@ -51,7 +51,7 @@ func readQueue(o *object.Object) *queue {
 
 func readResourceQuota(o *object.Object) *queue {
 	q := &queue{id: o.ID, holder: "namespace " + o.ID.Namespace, amounts: map[quotaKey]Amounts{}}
-	for amount := range items(o.Root.At("spec", "hard")) {
+	for amount := range o.Root.At("spec", "hard").Items() {
 		q.amounts[quotaKey{resource: amount.Key}] = Amounts{Nominal: amount.Text}
 	}
 	return q
@@ -71,7 +71,7 @@ func readKueueObject(o *object.Object) *queue {
 		q.cohort = cmp.Or(q.cohort, spec.Scalar(field))
 	}
 	q.preempts, q.selects = copyOf(spec.Get("preemption")), copyOf(spec.Get("namespaceSelector"))
-	for part := range items(spec.Get("resourceGroups")) {
+	for part := range spec.Get("resourceGroups").Items() {
 		q.readGroup(part.Get("flavors"))
 		q.covered = append(q.covered, strings.Join(sortedDistinct(part.Get("coveredResources").Strings()), ","))
 	}
@@ -87,10 +87,10 @@ func copyOf(n *object.Node) object.Node {
 }
 
 func (q *queue) readGroup(flavors *object.Node) {
-	for flavor := range items(flavors) {
+	for flavor := range flavors.Items() {
 		name := flavor.Scalar("name")
 		q.order = append(q.order, name)
-		for r := range items(flavor.Get("resources")) {
+		for r := range flavor.Get("resources").Items() {
 			q.amounts[quotaKey{name, r.Scalar("name")}] = Amounts{r.Scalar("nominalQuota"), r.Scalar("borrowingLimit"), r.Scalar("lendingLimit")}
 		}
 	}

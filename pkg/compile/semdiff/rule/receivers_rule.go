@@ -48,13 +48,13 @@ func addressesOf(o *object.Object) []string {
 		return nil
 	}
 	var all []string
-	for receiver := range items(o.Root.At("spec", "receivers")) {
-		for way := range items(receiver) {
+	for receiver := range o.Root.At("spec", "receivers").Items() {
+		for way := range receiver.Items() {
 			kind, found := strings.CutSuffix(way.Key, "Configs")
 			if !found {
 				continue
 			}
-			for address := range items(way) {
+			for address := range way.Items() {
 				all = append(all, kind+" "+addressOf(address))
 			}
 		}

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
@@ -20,7 +21,7 @@ var retentionRule = &Rule{
 
 func (c *Cluster) retentionEffect(part []*match.Change) Effect {
 	before, after := part[0].Old.Scalar(), part[0].New.Scalar()
-	detail := retentionText(before) + " → " + retentionText(after)
+	detail := cmp.Or(before, "forever") + " → " + cmp.Or(after, "forever")
 	if deletesSooner(before, after) {
 		return c.effect(part, DeletesData, Warning, "finished jobs and their logs are deleted sooner").withDetail(detail).withClause("lose", "finished jobs and their logs after "+after).
 			withHelp("save what somebody still needs before this is merged: those that are older go at once")
@@ -33,11 +34,4 @@ func deletesSooner(before, after string) bool {
 	old, _ := time.ParseDuration(before)
 	keep, _ := time.ParseDuration(after)
 	return keep > 0 && (old <= 0 || keep < old)
-}
-
-func retentionText(text string) string {
-	if text == "" {
-		return "forever"
-	}
-	return text
 }

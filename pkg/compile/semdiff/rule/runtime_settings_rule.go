@@ -145,7 +145,7 @@ func tolerationKind(c *match.Change) int {
 	if c.New == nil {
 		return taintGone
 	}
-	if toleratesEveryKey(c.New) || c.New.Kind == object.ListNode && slices.ContainsFunc(slices.Collect(items(c.New)), toleratesEveryKey) {
+	if toleratesEveryKey(c.New) || c.New.Kind == object.ListNode && slices.ContainsFunc(slices.Collect(c.New.Items()), toleratesEveryKey) {
 		return everyTaint
 	}
 	return otherTaint
@@ -158,5 +158,5 @@ func toleratesEveryKey(n *object.Node) bool {
 
 // toleratesEverything reports whether a pod may start on any machine.
 func toleratesEverything(pod *object.Node) bool {
-	return slices.ContainsFunc(slices.Collect(items(pod.Get("tolerations"))), toleratesEveryKey)
+	return slices.ContainsFunc(slices.Collect(pod.Get("tolerations").Items()), toleratesEveryKey)
 }

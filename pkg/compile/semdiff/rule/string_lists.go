@@ -2,11 +2,8 @@ package rule
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
-
-	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
 // sortedDistinct sorts names and drops those that are there twice, and the empty one.
@@ -33,15 +30,4 @@ func splitList(text string) []string {
 		return nil
 	}
 	return strings.Split(text, ",")
-}
-
-// items are the items of a list, or the entries of a map; none of a value that is not there.
-func items(n *object.Node) iter.Seq[*object.Node] {
-	return func(yield func(*object.Node) bool) {
-		for i := 0; n != nil && i < len(n.Children); i++ {
-			if !yield(&n.Children[i]) {
-				return
-			}
-		}
-	}
 }

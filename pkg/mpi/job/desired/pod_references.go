@@ -2,6 +2,7 @@ package desired
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,14 +32,9 @@ func References(j job.Job) []job.ObjectReference {
 	}
 	delete(found, job.ObjectReference{Kind: "Secret", Name: mpi.SSHAuthSecretName(j.Name)})
 	delete(found, job.ObjectReference{Kind: "ConfigMap", Name: mpi.HostfileConfigMapName(j.Name)})
-	var list []job.ObjectReference
-	for reference := range found {
-		list = append(list, reference)
-	}
-	slices.SortFunc(list, func(a, b job.ObjectReference) int {
+	return slices.SortedFunc(maps.Keys(found), func(a, b job.ObjectReference) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
-	return list
 }
 
 func addVolumeReferences(volume corev1.Volume, add func(kind, name string, optional *bool)) {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,10 +109,7 @@ func (o Observed) currentFacts() []ObservedFact {
 }
 
 func mainContainerRuns(pod *corev1.Pod) bool {
-	for _, status := range pod.Status.ContainerStatuses {
-		if status.Name == mpi.Container && status.State.Running != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool {
+		return status.Name == mpi.Container && status.State.Running != nil
+	})
 }

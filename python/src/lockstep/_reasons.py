@@ -34,6 +34,7 @@ CLASSES = {
     "CrashLoopBackOff": "request",
     "LaunchStuck": "infrastructure",
     "RankHeldUp": "application",
+    "RankStopped": "application",
     "GateTimeout": "request",
     "ConnectionRefused": "request",
     "ConnectionTimedOut": "request",

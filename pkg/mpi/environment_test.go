@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -78,13 +77,4 @@ func TestReservedVariable(t *testing.T) {
 			t.Errorf("ReservedVariable(%q) = %t, want %t", name, got, want)
 		}
 	}
-}
-
-func hasAnyPrefix(name string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
 }

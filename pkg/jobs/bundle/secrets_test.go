@@ -202,7 +202,7 @@ func FuzzSecretArguments(f *testing.F) {
 		f.Add(value, "--epochs 3\n")
 	}
 	f.Fuzz(func(t *testing.T, value, before string) {
-		if len(value) < leastSecret || strings.TrimSpace(value) != value || strings.HasPrefix(value, "-") || strings.Contains("***", value) ||
+		if len(value) < leastSecret || strings.TrimSpace(value) != value || strings.HasPrefix(value, "-") || strings.Trim(value, "*") == "" ||
 			strings.Contains(value, ",") || reference.MatchString(value) || !json.Valid([]byte(asJSON(value))) || strings.ContainsRune(asJSON(value), '\\') ||
 			strings.ContainsFunc(value+before, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 			t.Skip()

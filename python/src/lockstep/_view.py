@@ -36,6 +36,7 @@ from lockstep._objects import (
     suspended,
     uid,
 )
+from lockstep._reasons import CLASSES
 from lockstep._times import parsed
 from lockstep._world import is_mpi, world
 from lockstep.cause import Cause
@@ -210,7 +211,7 @@ class _Subject:
         if phase is Phase.STOPPING:
             return None, ""
         obstacles = [told[kind] for kind in ("PodsReady", "Running") if kind in told]
-        warned = told["Running"] if told.true("Running") and told["Running"].reason != "GatePassed" else None
+        warned = told["Running"] if told.true("Running") and told["Running"].reason in CLASSES else None
         obstacle = next((c for c in obstacles if c.false and c.reason not in _ON_THE_WAY), warned)
         return _cause_of(obstacle) if obstacle else None, ""
 

@@ -9,7 +9,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 )
 
-// runAsMPILauncher becomes the MPI launcher of the image. Whatever the agent cannot read, the launch goes on without.
+// runAsMPILauncher becomes the MPI launcher of the image. A file that it cannot read does not stop the launch.
 func runAsMPILauncher(argv []string) int {
 	settings, err := state.SettingsFrom(os.LookupEnv)
 	if err != nil {

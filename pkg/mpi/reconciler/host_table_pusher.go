@@ -171,10 +171,15 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 }
 
 // followWarnings asks the launcher what goes wrong, as long as the job runs. A launcher that cannot be reached is asked again
-// after a pause that doubles: it may end, or run without the agent.
+// after a pause that doubles: it may end, or run without the agent, and what it warned of counts no more. One that changes its
+// mind all the time costs little: it may be the image of a user that answers.
 func (p *hostTablePusher) followWarnings(ctx context.Context, name client.ObjectKey, m *launcherSession, gate mpi.GateResult) {
 	var known mpi.JobWarnings
-	for pause := askAgain; gate.Passed && ctx.Err() == nil; {
+	store := func(now mpi.JobWarnings) {
+		known = now
+		p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &gate, Warnings: now.Warnings})
+	}
+	for pause, changes := askAgain, 0; gate.Passed && ctx.Err() == nil; {
 		now, err := agent.AskWarnings(ctx, p.dial, *m.key, m.target.Table.Hosts[0], known)
 		var refused *agent.RefusedError
 		switch {
@@ -182,11 +187,13 @@ func (p *hostTablePusher) followWarnings(ctx context.Context, name client.Object
 			return
 		case err != nil:
 			sleepFor(ctx, pause)
-			pause = min(2*pause, lastWarningsPause)
+			if pause = min(2*pause, lastWarningsPause); pause == lastWarningsPause && len(known.Warnings) > 0 && ctx.Err() == nil {
+				store(mpi.JobWarnings{})
+			}
 		case !reflect.DeepEqual(now, known):
-			known = now
-			p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &gate, Warnings: now.Warnings})
-			sleepFor(ctx, askAgain) // a launcher that answers at once all the time costs little
+			store(now)
+			changes++
+			sleepFor(ctx, min(time.Duration(changes*changes)*askAgain, lastWarningsPause))
 			fallthrough
 		default:
 			pause = askAgain

@@ -74,13 +74,13 @@ func (t *outputTail) outputWarning(now time.Time) *mpi.JobWarning {
 		return nil
 	}
 	if !last.Equal(t.judged) {
-		t.judged, t.warning = last, warningIn(t.lastLines())
+		t.judged, t.warning = last, warningIn(t.lastStream().keptLines())
 	}
 	return t.warning
 }
 
-// warningLines is how many lines at the end of the output are looked at: the launcher prints what a rank printed last.
-const warningLines = 200
+// warningLines is how many lines at the end of the output are looked at: a traceback, and what a launcher adds.
+const warningLines = 20
 
 func warningIn(lines []string) *mpi.JobWarning {
 	found := diagnose.FindInOutput(lines[max(0, len(lines)-warningLines):])
@@ -92,5 +92,5 @@ func warningIn(lines []string) *mpi.JobWarning {
 		who = fmt.Sprintf("rank %d", *found.Rank)
 	}
 	return &mpi.JobWarning{Reason: found.Reason, Message: fmt.Sprintf(
-		"%s printed `%s`, nothing was printed after it, and the job goes on: other ranks may wait for this one", who, found.Line)}
+		"%s printed `%s` and nothing after it, and the job goes on: other ranks may wait for this one", who, found.Line)}
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (l Launcher) passGateAndRun(ctx context.Context, serving *servedEndpoints, 
 			return failed, code
 		}
 	}
-	if err := l.prepareStateFiles(table); err != nil {
+	if err := cmp.Or(l.prepareStateFiles(table), mpirun.Install(l.Settings.ShimDir())); err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
 	}
 	judged, code := l.runCommand(ctx, path, command, table, serving)
@@ -200,7 +201,7 @@ func (l Launcher) prepareStateFiles(table mpi.HostTable) error {
 	if err := state.PublishHosts(table); err != nil {
 		l.Log.Print(err)
 	}
-	return mpirun.Install(l.Settings.ShimDir())
+	return nil
 }
 
 // hydraHosts are the hosts as Hydra needs them. It starts ranks of its own host without a remote shell, but knows it only by the

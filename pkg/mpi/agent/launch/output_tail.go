@@ -108,6 +108,19 @@ func (t *outputTail) lastLines() (lines []string) {
 	return lines
 }
 
+// lastStream is the one that was written last.
+func (t *outputTail) lastStream() *copiedStream {
+	last, at := t.output[0], t.lastWrite()
+	for _, c := range t.output {
+		c.mu.Lock()
+		if c.wroteAt.Equal(at) {
+			last = c
+		}
+		c.mu.Unlock()
+	}
+	return last
+}
+
 // lastWrite is when something was written for the last time, zero for never.
 func (t *outputTail) lastWrite() time.Time {
 	return t.latest(func(c *copiedStream) time.Time { return c.wroteAt })

@@ -89,10 +89,8 @@ func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedC
 		}
 		slices.SortStableFunc(warnings, byImportance)
 		j.warnings.post(warnings)
-		if seen, over := stalls.IsLaunchOver(look.At); over {
-			j.Log.Print("end the launcher: ", seen)
+		if seen, over := stalls.EndIdleLaunch(look.At); over {
 			stuck = &verdict.StuckLaunch{Seen: seen, Ended: look.At}
-			j.tracker.EndLaunchers()
 		}
 	}
 	return stalls.Blocked, stuck

@@ -1,21 +1,26 @@
 package mpirun
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
+	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 )
 
 // commandLine is what a command line asks for, as far as it has been read.
 type commandLine struct {
 	job
-	// hosts are those that the options name, by first labels; named reports whether they name any.
-	hosts []mpi.Host
-	named bool
+	// hosts are those that the options name, by first labels; named reports whether they name any. Files are options that name
+	// a file of hosts, among which chosen are those of a list.
+	hosts  []mpi.Host
+	named  bool
+	files  int
+	chosen []string
 	// ranks is the number of all programs together, perNode the most on one node; 0 if no option bounds it.
 	ranks, perNode int
 	// programs are what is started, uncounted counts those without a number of ranks.
@@ -28,12 +33,16 @@ type commandLine struct {
 	unreadable bool
 }
 
-// job is what there is for a launcher to use.
+// job holds what a launcher may use.
 type job struct {
 	dialect mpi.Dialect
 	table   mpi.HostTable
 	// own is the host name of the launcher's pod, hostfile the file with all hosts of the job, in Hydra's syntax.
 	own, hostfile string
+	// shim is the folder of the agent's links, launcher the file that it becomes.
+	shim, launcher string
+	// variables are those of the environment.
+	variables []string
 	// read reads a file by the name that a command line has for it.
 	read func(name string) ([]byte, error)
 	// write keeps a text in a new file for the launcher.
@@ -53,11 +62,17 @@ func (j job) readCommandLine(args []string) *commandLine {
 // launcher fills the slots of a host, or as many as the options allow for each, before it takes the next one, so that the
 // number of ranks says how many hosts it uses at least.
 func (c *commandLine) askedWorld() verdict.AskedWorld {
-	if c.unreadable || len(c.programs) == 0 || len(c.programs) > 1 && c.uncounted > 0 {
+	if c.unreadable || c.isMappedByVariables() || len(c.programs) == 0 || len(c.programs) > 1 && c.uncounted > 0 {
 		return verdict.AskedWorld{}
 	}
 	if !c.named {
 		c.addJobHosts()
+	}
+	if c.files > 0 && len(c.chosen) > 0 {
+		c.hosts = nil
+		for _, name := range c.chosen {
+			c.addHost(name, unbounded)
+		}
 	}
 	world := verdict.AskedWorld{Ranks: c.ranks, AtLeast: len(c.hosts)}
 	for _, host := range c.hosts {
@@ -69,19 +84,20 @@ func (c *commandLine) askedWorld() verdict.AskedWorld {
 	return world
 }
 
-// mostOnOneHost returns how many ranks one host may get. Intel's Hydra ignores the slots of lists and files of hosts: it
-// gives each as many as the job has slots for one.
+// unbounded are the slots of a host of which the options do not say how many it has: Open MPI counts its processors.
+const unbounded = mpi.MaxSlotsPerNode
+
+// mostOnOneHost returns how many ranks one host may get. Intel's Hydra ignores the slots of lists and files of hosts: it goes
+// by I_MPI_PERHOST, which the agent sets to the slots of the job.
 func (c *commandLine) mostOnOneHost() int {
-	if c.perNode > 0 {
-		return c.perNode
+	most := int32(c.perNode)
+	if value, given := proc.VariableValue(c.variables, "I_MPI_PERHOST"); most == 0 && c.dialect == mpi.IntelHydra && given {
+		most = int32(c.count(value))
 	}
-	listed := commandLine{job: c.job, hosts: c.hosts}
-	if c.dialect == mpi.IntelHydra {
-		listed.hosts = nil
-		listed.addJobHosts()
+	if most > 0 {
+		return int(most)
 	}
-	most := int32(0)
-	for _, host := range listed.hosts {
+	for _, host := range c.hosts {
 		most = max(most, host.Slots)
 	}
 	return int(most)
@@ -120,7 +136,7 @@ func (c *commandLine) readProgram(args []string) {
 		skipped, known := valuesOf[name]
 		switch {
 		case known && !inline:
-			args = args[min(skipped, len(args)):]
+			args = c.skipValues(name, args, skipped)
 		case known:
 		case inline:
 			c.readOption(name, value)
@@ -131,6 +147,34 @@ func (c *commandLine) readProgram(args []string) {
 			args = args[1:]
 		}
 	}
+}
+
+// mappingParameters are in the names of parameters that change the world.
+var mappingParameters = regexp.MustCompile(`(?i)host_?file|mapping|rmaps|ppr|slots`)
+
+// isMappedByVariables reports whether the environment says which hosts a launcher uses, other than the runtime's and the agent's.
+func (j job) isMappedByVariables() bool {
+	return slices.ContainsFunc(j.variables, func(variable string) bool {
+		name, value, _ := strings.Cut(variable, "=")
+		ours := value == mpi.HostfilePath || value == j.hostfile
+		launchers := strings.HasPrefix(name, "OMPI_MCA_") || strings.HasPrefix(name, "PRTE_MCA_") || strings.HasSuffix(name, "HYDRA_HOST_FILE")
+		return name == "HYDRA_PPN" || launchers && !ours && mappingParameters.MatchString(name)
+	})
+}
+
+// skipValues returns the arguments behind the values of an option that is not about the world. Hydra takes a variable as one
+// word with "=" too.
+func (c *commandLine) skipValues(option string, args []string, count int) []string {
+	switch {
+	case len(args) == 0 || count == 0:
+		return args
+	case count == 2 && mappingParameters.MatchString(args[0]):
+		c.unreadable = true
+	case strings.HasSuffix(option, "env") && strings.Contains(args[0], "="):
+		count = 1
+	}
+	args[0] = c.translate(option, args[0])
+	return args[min(count, len(args)):]
 }
 
 // readOption notes what an option says about the world.
@@ -144,9 +188,12 @@ func (c *commandLine) readOption(name, value string) {
 		c.named = true
 		for item := range strings.SplitSeq(value, ",") {
 			c.addHost(item, 1)
+			name, _, _ := strings.Cut(item, ":")
+			c.chosen = append(c.chosen, name)
 		}
 	case hostfileOption:
 		c.named = true
+		c.files++
 		c.eachLine(value, func(words []string) { c.addHost(words[0], c.slotsOf(words)) })
 	case rankfileOption: // lines such as `rank 0=host slot=1`
 		c.named = true
@@ -172,8 +219,8 @@ func (c *commandLine) readOption(name, value string) {
 	}
 }
 
-// readMapping reads a policy such as `ppr:2:node` or `node:OVERSUBSCRIBE`. A list of its own, and a number for parts of a
-// machine, leave the world open.
+// readMapping reads a policy such as `ppr:2:node` or `node:OVERSUBSCRIBE`. Sequential lists and counts per socket or core make
+// the command line unreadable.
 func (c *commandLine) readMapping(policy []string) {
 	switch policy[0] {
 	case "ppr":
@@ -196,11 +243,14 @@ func (c *commandLine) count(text string) int {
 // slotsOf reads the slots of a line of a hostfile in the syntax of Open MPI.
 func (c *commandLine) slotsOf(words []string) int32 {
 	for _, word := range words {
-		if value, is := strings.CutPrefix(word, "slots="); is {
+		if key, value, is := strings.Cut(word, "="); is && slices.Contains([]string{"slots", "count", "cpu", "cpus"}, key) {
 			return int32(c.count(value))
 		}
 	}
-	return 1
+	if c.dialect == mpi.Hydra {
+		return 1
+	}
+	return unbounded
 }
 
 // addHost adds a host of the job with its slots, `host:2` with two. Mentions of a host add up. Other hosts are not judged.

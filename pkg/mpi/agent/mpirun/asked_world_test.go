@@ -24,9 +24,10 @@ func threeNodes(dialect mpi.Dialect) job {
 		"ranks":         "rank 0=j-node-0-0 slot=0\nrank 1=10.0.0.3 slot=0\n",
 		"programs":      "-n 2 ./a\n-n 4 ./b -n 9\n",
 		"itself":        "--app itself\n",
+		"plain":         "j-node-0-0\nj-node-0-1\n",
 	}
 	return job{
-		dialect: dialect, own: "j-launcher-0-0", hostfile: "/run/hostfile",
+		dialect: dialect, variables: []string{"I_MPI_PERHOST=2", "HYDRA_HOST_FILE=/run/hostfile", "OMPI_MCA_orte_default_hostfile=" + mpi.HostfilePath}, own: "j-launcher-0-0", hostfile: "/run/hostfile",
 		table: mpi.HostTable{Hosts: []mpi.HostAddress{
 			{Name: "j-launcher-0-0.j", Address: "10.0.0.1"}, {Name: "j-node-0-0.j", Address: "10.0.0.2"}, {Name: "j-node-0-1.j", Address: "10.0.0.3"},
 		}},
@@ -83,6 +84,11 @@ func TestAskedWorld(t *testing.T) {
 		"two programs, no ranks": {"./a : -n 2 ./b", nothing},
 		"app file":               {"--app programs", world(6, 3, all...)},
 		"app file of itself":     {"--app itself", nothing},
+		"hostfile without slots": {"--hostfile plain -n 2 ./train", world(2, 1, nodes...)},
+		"a list of a hostfile":   {"--hostfile two -H j-node-0-1 ./train", world(0, 1, "j-node-0-1")},
+		"variables of Hydra":     {"-genv A=1 -env B 2 -n 1 ./train", world(1, 1, all...)},
+		"parameters that map":    {"--mca rmaps_base_mapping_policy ppr:4:node -n 4 ./train", nothing},
+		"parameters of files":    {"--tune file -n 4 ./train", nothing},
 		"other options":          {"--allow-run-as-root -x A=1 -x B --mca btl ^openib -genv C 1 --tag-output -wdir /w -n 6 ./train", world(6, 3, all...)},
 		"Horovod's":              {"-np 2 -H j-node-0-0:1,j-node-0-1:1 -bind-to none -map-by slot -mca pml ob1 -x A python t.py", world(2, 2, nodes...)},
 		"an unknown option":      {"--brand-new 7 -n 1 ./train", nothing},
@@ -176,6 +182,30 @@ func TestPRRTEGetsShortNamesInEveryPlace(t *testing.T) {
 	args := []string{"--app", "programs"}
 	if j.readCommandLine(args); args[1] != "programs" {
 		t.Errorf("without a place for another file: %s", args)
+	}
+}
+
+// What the environment says about hosts is not read.
+func TestVariablesThatMapMakeTheWorldUnknown(t *testing.T) {
+	for variable, known := range map[string]bool{
+		"HYDRA_PPN=4": false, "PRTE_MCA_rmaps_default_mapping_policy=ppr:1:node": false, "HYDRA_HOST_FILE=/tmp/mine": false,
+		"OMPI_MCA_pml=ob1": true, "SLOTS=4": true,
+	} {
+		j := threeNodes(mpi.PRRTE)
+		j.variables = append(j.variables, variable)
+		if got := j.readCommandLine([]string{"./train"}).askedWorld(); (len(got.Hosts) > 0) != known {
+			t.Errorf("%s: %+v", variable, got)
+		}
+	}
+}
+
+// `--prefix $(dirname $(dirname $(which mpirun)))` is the folder of the agent's links.
+func TestThePrefixIsThatOfTheLauncher(t *testing.T) {
+	j := threeNodes(mpi.ORTE)
+	j.shim, j.launcher = "/run/lockstep/bin", "/opt/openmpi/bin/mpirun"
+	args := []string{"--prefix", "/run/lockstep", "./train"}
+	if j.readCommandLine(args); args[1] != "/opt/openmpi" {
+		t.Error(args)
 	}
 }
 

@@ -22,7 +22,7 @@ type Shim struct {
 	Settings state.Settings
 	// Hostname is the host name of the launcher's pod.
 	Hostname string
-	// Environment is that of the command line.
+	// Environment holds the variables of the caller.
 	Environment []string
 }
 
@@ -34,7 +34,9 @@ func (s Shim) Become(argv []string) error {
 	}
 	argv = slices.Clone(argv)
 	asked, j := s.read(launcher, path, argv)
-	_ = state.AppendRecord(s.Settings.AskedWorldsPath(), asked) // without it the verdict knows less, and the launch works
+	if asked.PID = os.Getpid(); len(asked.Hosts) > 0 || asked.NotRunnable != "" {
+		_ = state.AppendRecord(s.Settings.AskedWorldsPath(), asked) // without it the verdict knows less, and the launch works
+	}
 	if filepath.Dir(argv[0]) == s.Settings.ShimDir() {
 		argv[0] = launcher // Open MPI finds its own files by it
 	}
@@ -42,7 +44,7 @@ func (s Shim) Become(argv []string) error {
 	return fmt.Errorf("become %s: %w", launcher, syscall.Exec(launcher, argv, j.environment(environment)))
 }
 
-// AskedBy returns the world that a launcher asked for which was called by a path of its own, by its command line.
+// AskedBy reads the asked world from the command line of a launcher that was called by its path.
 func (s Shim) AskedBy(line string) verdict.AskedWorld {
 	argv := strings.Fields(line)
 	launcher, path, err := s.find(argv[0])
@@ -65,7 +67,7 @@ func (s Shim) read(launcher, path string, argv []string) (verdict.AskedWorld, jo
 	line := program.QuoteCommand(strings.Join(argv, " "))
 	j := job{
 		dialect: dialectOf(launcher), own: hosts.FirstLabel(s.Hostname), hostfile: s.Settings.HydraHostfilePath(),
-		read: os.ReadFile, write: s.keep,
+		shim: s.Settings.ShimDir(), launcher: launcher, variables: s.Environment, read: readList, write: s.keep,
 	}
 	j.table, _ = state.ReadHostTable(s.Settings.HostTablePath()) // a job of one pod has none
 	c := j.readCommandLine(argv[1:])
@@ -117,6 +119,8 @@ func (c *commandLine) translate(option, value string) string {
 		if name, err := c.write(c.appFile); err == nil {
 			return name
 		}
+	case option == "prefix" && value == filepath.Dir(c.shim): // from `which mpirun`
+		return filepath.Dir(filepath.Dir(c.launcher))
 	case value == mpi.HostfilePath && (c.dialect == mpi.Hydra || c.dialect == mpi.IntelHydra):
 		return c.hostfile
 	}

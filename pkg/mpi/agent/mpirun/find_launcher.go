@@ -49,10 +49,8 @@ func findLauncher(command, shim, searchPath string) (string, error) {
 	}
 	name := filepath.Base(command)
 	for _, dir := range filepath.SplitList(searchPath) {
-		if path := filepath.Join(dir, name); dir != "" {
-			if found, err := exec.LookPath(path); err == nil {
-				return found, nil
-			}
+		if found, err := exec.LookPath(dir + "/" + name); err == nil && dir != "" { // not joined: "./mpirun" is no name to look up
+			return found, nil
 		}
 	}
 	return "", fmt.Errorf("%s was not found in the launcher's image (%s)", name, searchPath)
@@ -64,6 +62,21 @@ var dialectMarks = []struct {
 	dialect mpi.Dialect
 }{
 	{"I_MPI_HYDRA", mpi.IntelHydra}, {"HYDRA_HOST_FILE", mpi.Hydra}, {"PRTE_MCA", mpi.PRRTE}, {"libopen-rte", mpi.ORTE},
+}
+
+// fileLimit is how many bytes of a file that lists hosts are read.
+const fileLimit = 1 << 20
+
+// readList reads a file that lists hosts. Others than regular ones are left to the launcher: what is read from a pipe is gone.
+func readList(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > fileLimit) {
+		err = fmt.Errorf("%s is no file of at most %d bytes", name, fileLimit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(name)
 }
 
 // launcherLimit is how many bytes of a launcher are read. They have less than a megabyte; MPICH's own is the largest.

@@ -3,6 +3,7 @@ package mpirun
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -37,6 +38,19 @@ func TestFindLauncher(t *testing.T) {
 		got, err := findLauncher(command, shim, path)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %s, %v, want %s", command, got, err, want)
+		}
+	}
+}
+
+// A pipe is read once: what the agent takes from it, the launcher does not get.
+func TestListsOfHostsAreReadFromFilesOnly(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "hosts")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{pipe, t.TempDir(), "/dev/stdin", "/nowhere"} {
+		if _, err := readList(name); err == nil {
+			t.Errorf("%s was read", name)
 		}
 	}
 }

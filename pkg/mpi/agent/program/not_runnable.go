@@ -18,6 +18,9 @@ const NoInterpreter = "its first line names no interpreter, such as `#!/bin/sh`,
 
 // NotRunnable explains why the system cannot run an executable file, or returns nothing.
 func NotRunnable(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return ""

@@ -12,6 +12,8 @@ import (
 
 // AskedWorld is the world that the command line of an MPI launcher asks for. The launcher's shim leaves it in a file.
 type AskedWorld struct {
+	// PID is the process of the launcher.
+	PID int `json:"pid,omitempty"`
 	// Line is the command line for a message, Dialect the one that the launcher speaks, empty if it is unknown.
 	Line    string      `json:"line"`
 	Dialect mpi.Dialect `json:"dialect,omitempty"`
@@ -79,15 +81,15 @@ func (s shortfall) describe(runtime mpi.Dialect) string {
 	return text
 }
 
-// unusedNodes returns those of some nodes on which no launch daemon was started, or fewer than launches wanted that needed all of
-// their nodes, or that had no rank of the one world: Open MPI starts daemons where it places none.
+// unusedNodes returns the nodes without a launch daemon. If launches needed all nodes, each must have one daemon for each of
+// them. With one launch, a node without a rank of its world is unused too: Open MPI starts daemons where it places no rank.
 func (e Evidence) unusedNodes(nodes []string, wanted map[string]int, all bool) (unused []string) {
 	for _, node := range nodes {
 		if all && (e.Admitted.IsZero() || wanted[node] == 0) {
 			wanted[node]++
 		}
 		i := slices.IndexFunc(e.Reports, func(r mpi.NodeReport) bool { return hosts.FirstLabel(r.Name) == node })
-		if i >= 0 && (e.Reports[i].Daemons < max(1, wanted[node]) || len(e.Asked) == 1 && e.Reports[i].Seen == 0 && e.sawWholeWorld()) {
+		if i >= 0 && e.Reports[i].Error == "" && (e.Reports[i].Daemons < max(1, wanted[node]) || len(e.Asked) == 1 && e.Reports[i].Seen == 0 && e.sawWholeWorld()) {
 			unused = append(unused, node)
 		}
 	}

@@ -1,13 +1,13 @@
 package watch
 
 import (
+	"path/filepath"
 	"slices"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
-	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
 // launchRemains returns what is left of a launch in this pod. Below a launcher are its remote shells, and ranks where the
@@ -21,8 +21,8 @@ func (t *ProcessTracker) launchRemains() *mpi.LaunchRemains {
 	for _, p := range processes {
 		switch {
 		case program.IsLaunchProcess(p):
-			remains.Started = remains.Started || p.Reaped
-		case !t.started(tree.TopmostAncestor(p)):
+			remains.Started = remains.Started || p.Reaped && !program.IsShellName(filepath.Base(proc.ExecutablePath(t.root, p.PID)))
+		case isOrphan(p, tree, t.started):
 			t.addOrphan(remains, p)
 		case remains.Launcher != 0 && !tree.HasAncestor(p, program.IsLauncher):
 		case program.IsShellName(p.Name) && startsDaemons(processes, tree, p):
@@ -41,12 +41,9 @@ func waitingLaunchers(processes []proc.Process, tree proc.Tree) []proc.Process {
 	})
 }
 
-// EndLaunchers ends the launchers that wait in this pod.
-func (t *ProcessTracker) EndLaunchers() {
-	processes := proc.LiveProcesses(t.processes())
-	for _, p := range waitingLaunchers(processes, proc.TreeOf(processes)) {
-		_ = hydra.EndLauncher(p.PID, 0, nil) // it may have ended meanwhile
-	}
+// isOrphan reports whether a program has lost its launch, and with it the agent's child above it.
+func isOrphan(p proc.Process, tree proc.Tree, started func(pid int) bool) bool {
+	return !started(tree.TopmostAncestor(p)) && !tree.HasAncestor(p, program.IsLaunchProcess)
 }
 
 func (t *ProcessTracker) addOrphan(remains *mpi.LaunchRemains, p proc.Process) {

@@ -20,6 +20,7 @@ func (r *RankWatcher) noteLaunchers(running map[int]string, look time.Time) {
 	for pid, name := range running {
 		if _, known := r.launchers[pid]; name != "" && !known {
 			r.newest, r.newestPID = verdict.Launch{After: r.looked, Seen: r.now(), Program: name, Line: proc.CommandLineOf(r.root, pid)}, pid
+			clear(r.endedWell)
 		}
 	}
 	r.launchers, r.looked = running, look

@@ -48,6 +48,8 @@ type RankWatcher struct {
 	failed, earlier []rankEnd
 	// ended is when a process of a rank ended for the last time, by the numbers of the ranks.
 	ended map[int]time.Time
+	// succeeded are the processes of launchers that exited with 0.
+	succeeded map[int]bool
 	// starterFailed is when a launcher of this pod, such as mpiexec, ended with an error for the last time.
 	starterFailed time.Time
 	// newest is the newest launch of this pod, newestPID the process of its launcher.
@@ -75,7 +77,7 @@ func NewRankWatcher(tracker *ProcessTracker, startersOnly bool) *RankWatcher {
 	root := os.DirFS("/proc")
 	return &RankWatcher{
 		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRankVariables(root),
-		proxies: tracker.Proxies, started: tracker.started, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, hurry: make(chan struct{}, 1),
+		proxies: tracker.Proxies, started: tracker.started, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, succeeded: map[int]bool{}, hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -122,7 +124,7 @@ func (r *RankWatcher) inspectProcesses() {
 		}
 	}
 	isRank := func(p proc.Process) bool {
-		return environments[p.PID] != nil && !program.IsLaunchHelperName(p.Name) && r.started(tree.TopmostAncestor(p))
+		return environments[p.PID] != nil && !program.IsLaunchHelperName(p.Name) && !isOrphan(p, tree, r.started)
 	}
 	launchers, starters := map[int]string{}, []int(nil)
 	for _, p := range processes {
@@ -145,7 +147,7 @@ func (r *RankWatcher) inspectProcesses() {
 	r.noteLaunchers(launchers, began)
 	r.noteQuiet(processes, began)
 	for _, pid := range starters {
-		r.followProcess(pid, r.noteStarterEnd)
+		r.followProcess(pid, func(status process.Status) { r.noteStarterEnd(pid, status) })
 	}
 	r.NoteEarlyExits(r.proxies.Observe(r.root, tree, began))
 }
@@ -249,17 +251,25 @@ func (r *RankWatcher) NoteEarlyExits(missing []hydra.MissingRank) {
 	}
 }
 
-func (r *RankWatcher) noteStarterEnd(status process.Status) {
+func (r *RankWatcher) noteStarterEnd(pid int, status process.Status) {
 	select {
 	case r.hurry <- struct{}{}:
 	default: // the next look comes at once anyway
 	}
-	if status.Code() == 0 {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if status.Code() == 0 {
+		r.succeeded[pid] = true
+		return
+	}
 	r.starterFailed = r.now()
+}
+
+// HasSucceeded reports whether a launcher of this pod was seen to exit with 0.
+func (r *RankWatcher) HasSucceeded(pid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.succeeded[pid]
 }
 
 // NoteLaunchStart notes that a new launch begins: what failed before it did not keep the command from going on.

@@ -6,6 +6,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -85,9 +86,14 @@ func (w *StallWatch) Observe(look LaunchLook) []mpi.JobWarning {
 	return found
 }
 
-// IsLaunchOver reports whether all ranks have ended for so long that the launcher is to be ended, and what was seen.
-func (w *StallWatch) IsLaunchOver(now time.Time) (seen string, over bool) {
-	return w.idle.String(), w.idle.isOver(now)
+// EndIdleLaunch ends the launcher if all its ranks have ended for so long that it is over, and returns what was seen then.
+func (w *StallWatch) EndIdleLaunch(now time.Time) (seen string, over bool) {
+	if !w.idle.isOver(now) {
+		return "", false
+	}
+	w.Log.Print("end the launcher: ", w.idle.String())
+	_ = hydra.EndLauncher(w.idle.launcher, 0, nil) // it may have ended meanwhile
+	return w.idle.String(), true
 }
 
 // maxLogged bounds the lines of a long job.

@@ -117,7 +117,7 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 
 		By("staying within the rights of the role")
 		_, lacks := kubectl.run(5, "exec", larger, "--", "true")
-		Expect(lacks).To(And(ContainSubstring("User 'jane' lacks 'create' permission for pods/exec in namespace '"+tenant+"'"), ContainSubstring("`people.admins`")))
+		Expect(lacks).To(And(ContainSubstring("User 'jane' lacks 'create' permission for pods/exec in namespace '"+tenant+"'"), ContainSubstring("may do this: ask its admins")))
 		_, lacks = kubectl.run(5, "list", "--namespace", otherTenant)
 		Expect(lacks).To(MatchRegexp(`User '\S+' lacks 'list' permission for trainjobs in namespace '` + otherTenant + `'`))
 	})

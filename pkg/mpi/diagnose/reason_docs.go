@@ -271,7 +271,7 @@ var reasonDocs = []ReasonDoc{
 		"use one image for launcher and workers, and build the program with the MPI of that image"},
 	{NotEnoughSlots, ByApplication, "the command asks for more ranks than there are slots",
 		"What mpirun printed.",
-		"start at most numNodes × numProcPerNode ranks, or raise numProcPerNode; `mpirun --oversubscribe` (Open MPI) runs more than one rank per slot"},
+		"start at most `--nodes` × `--slots` ranks (numNodes × numProcPerNode), or raise the slots; `mpirun --map-by :OVERSUBSCRIBE` (Open MPI 5) or `--oversubscribe` (Open MPI 4) runs more than one rank per slot"},
 	{LaunchDaemonLost, ByInfrastructure, "the MPI launcher lost a daemon on a node",
 		"The agent of the node saw its daemon die, or mpirun printed it. Open MPI 5 may exit with 0 after that.",
 		"look at the log of the launcher; if the worker's daemon could not start, check that the image has the MPI of the runtime"},

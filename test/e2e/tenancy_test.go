@@ -144,8 +144,7 @@ var _ = Describe("The pods of a job", Ordered, ContinueOnFailure, func() {
 			doors := doorsOf(ctx, pods)
 			Expect(len(doors)).To(BeNumerically(">=", 2*3), "each pod has an agent, and mpirun or one of its daemons: %v", doors)
 			Eventually(func() map[string][]door { return opened(ctx, doors, pods...) }).Should(HaveEach(ConsistOf(doors)))
-			// A policy engine on a busy machine takes some seconds for the rules of a new job.
-			Eventually(func() map[string][]door { return opened(ctx, doors, outsiders(ctx, jobs, namespace, *stranger)...) }).Should(HaveEach(BeEmpty()))
+			Expect(opened(ctx, doors, outsiders(ctx, jobs, namespace, *stranger)...)).To(HaveEach(BeEmpty()))
 		})
 	}
 

@@ -29,7 +29,7 @@ func HostsOf(trainJob string, world World) []Host {
 // FormatHostfile writes hosts in a dialect: `host slots=N` for Open MPI, `host:N` for Hydra.
 func FormatHostfile(dialect Dialect, hosts []Host) string {
 	format := "%s slots=%d\n"
-	if dialect == Hydra || dialect == IntelHydra {
+	if dialect.IsHydra() {
 		format = "%s:%d\n"
 	}
 	var b strings.Builder

@@ -35,8 +35,11 @@ const (
 	IntelHydra Dialect = "IntelHydra"
 )
 
-// dialects lists them in the order in which Environment sets the variables of those that a runtime does not name.
+// dialects fixes the order in which Environment adds the variables of dialects other than the runtime's.
 var dialects = []Dialect{ORTE, PRRTE, Hydra, IntelHydra}
+
+// IsHydra reports whether a dialect is one of the Hydra launchers, whose hostfiles have the same syntax.
+func (d Dialect) IsHydra() bool { return d == Hydra || d == IntelHydra }
 
 // Product returns the name under which users know the MPI that speaks a dialect.
 func (d Dialect) Product() string {

@@ -85,7 +85,7 @@ func (c *commandLine) notRunnable(searchPath string) string {
 			found, _ = findLauncher(name, "", searchPath)
 		}
 		why := program.NotRunnable(found)
-		if why != "" && (why != program.NoInterpreter || c.dialect != mpi.Hydra && c.dialect != mpi.IntelHydra) {
+		if why != "" && (why != program.NoInterpreter || !c.dialect.IsHydra()) {
 			return "`" + program.QuoteCommand(name) + "` cannot be run: " + why
 		}
 	}
@@ -121,7 +121,7 @@ func (c *commandLine) translate(option, value string) string {
 		}
 	case option == "prefix" && value == filepath.Dir(c.shim): // from `which mpirun`
 		return filepath.Dir(filepath.Dir(c.launcher))
-	case value == mpi.HostfilePath && (c.dialect == mpi.Hydra || c.dialect == mpi.IntelHydra):
+	case value == mpi.HostfilePath && c.dialect.IsHydra():
 		return c.hostfile
 	}
 	return value
@@ -148,7 +148,7 @@ var ofThePod = []string{"HOSTNAME", "JOB_COMPLETION_INDEX"}
 // container of their node (MPICH 4.0; ORTE and PRRTE do not): what differs between pods is left out, so that ranks have the
 // values of their own pods.
 func (j job) environment(variables []string) []string {
-	if j.dialect != mpi.Hydra && j.dialect != mpi.IntelHydra {
+	if !j.dialect.IsHydra() {
 		return variables
 	}
 	return slices.DeleteFunc(variables, func(v string) bool { return slices.Contains(ofThePod, process.VariableName(v)) })

@@ -23,20 +23,25 @@ func IsName(command string) bool { return slices.Contains(Names, filepath.Base(c
 
 // Install puts the agent into a folder under all names.
 func Install(shim string) error {
+	if err := linkAgent(shim); err != nil {
+		return fmt.Errorf("stand before the MPI launcher of the image: %w", err)
+	}
+	return nil
+}
+
+func linkAgent(shim string) error {
 	agent, err := os.Executable()
-	if err == nil {
-		err = os.MkdirAll(shim, 0o755)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(shim, 0o755); err != nil {
+		return err
 	}
 	for _, name := range Names {
-		if err == nil {
-			err = os.Symlink(agent, filepath.Join(shim, name))
+		err := os.Symlink(agent, filepath.Join(shim, name))
+		if err != nil && !errors.Is(err, fs.ErrExist) { // a container that runs again finds the link
+			return err
 		}
-		if errors.Is(err, fs.ErrExist) { // the container runs again
-			err = nil
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("stand before the MPI launcher of the image: %w", err)
 	}
 	return nil
 }

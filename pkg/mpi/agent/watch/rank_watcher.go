@@ -77,7 +77,8 @@ func NewRankWatcher(tracker *ProcessTracker, startersOnly bool) *RankWatcher {
 	root := os.DirFS("/proc")
 	return &RankWatcher{
 		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRankVariables(root),
-		proxies: tracker.Proxies, started: tracker.started, startersOnly: startersOnly, known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, succeeded: map[int]bool{}, hurry: make(chan struct{}, 1),
+		proxies: tracker.Proxies, started: tracker.started, startersOnly: startersOnly,
+		known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, succeeded: map[int]bool{}, hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -168,7 +169,9 @@ func (r *RankWatcher) noteEnd(rank int, status process.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended[rank] = r.now()
-	if r.endedWell[rank] = status.Code() == 0; !r.endedWell[rank] {
+	if status.Code() == 0 {
+		r.endedWell[rank] = true
+	} else {
 		delete(r.endedWell, rank)
 	}
 }

@@ -117,8 +117,8 @@ type LaunchRemains struct {
 	// Launcher is the process of an MPI launcher that waits here for ranks of its own, 0 for none: not that of `prun`, whose
 	// ranks belong to `prte`.
 	Launcher int `json:"launcher,omitempty"`
-	// Programs counts those that run, launch daemons and remote shells apart. Started reports whether there were any: one
-	// runs, or a launch daemon has waited for the end of one.
+	// Programs counts the running programs, without launch daemons and remote shells. Started reports whether there ever was
+	// one: one runs, or a launch daemon has waited for the end of one.
 	Programs int  `json:"programs,omitempty"`
 	Started  bool `json:"started,omitempty"`
 	// Orphans are programs that have lost their launch, as a child that a rank left in the background, at most MaxOrphans.

@@ -185,6 +185,6 @@ func TestContainersWithoutAgentKeepTheirLastLines(t *testing.T) {
 		t.Error("nothing says why the init container fails")
 	}
 	if pod.Containers[0].TerminationMessagePolicy != corev1.TerminationMessageReadFile {
-		t.Error("what the runtime says counts")
+		t.Error("the policy that the runtime sets was overwritten")
 	}
 }

@@ -84,7 +84,7 @@ func (c *commandLine) askedWorld() verdict.AskedWorld {
 	return world
 }
 
-// unbounded are the slots of a host of which the options do not say how many it has: Open MPI counts its processors.
+// unbounded stands for the slots of a host that is listed without a number: Open MPI counts its processors.
 const unbounded = mpi.MaxSlotsPerNode
 
 // mostOnOneHost returns how many ranks one host may get. Intel's Hydra ignores the slots of lists and files of hosts: it goes

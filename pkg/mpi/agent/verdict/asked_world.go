@@ -37,7 +37,7 @@ func (e Evidence) notRunnable() string {
 // shortfall is a launch that had less than the world that it asked for.
 type shortfall struct {
 	AskedWorld
-	// had says what it had.
+	// had describes the world that it got.
 	had string
 }
 

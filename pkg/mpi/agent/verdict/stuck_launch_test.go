@@ -10,7 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// A launcher that outlives its ranks says nothing about them: how they ended does.
+// A launcher that outlives its ranks has no exit code: the verdict follows from how the ranks ended.
 func TestAStuckLaunchEndsAsItsRanksDid(t *testing.T) {
 	one := 1
 	failed := mpi.RankEnd{Rank: &one, Code: 3, Ago: 70}

@@ -15,7 +15,7 @@ import (
 // whose ranks have all ended is over.
 type StallWatch struct {
 	Log *log.Logger
-	// Blocked is the connection that nobody answered at the last look, nil for none.
+	// Blocked is the connection that was unanswered at the last look, nil for none.
 	Blocked *verdict.BlockedConnection
 
 	calls  unansweredConnections

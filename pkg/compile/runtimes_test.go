@@ -144,17 +144,12 @@ func TestRuntimes(t *testing.T) {
 				tenant: "    accelerators: {nvidia.com/gpu: 8}"},
 			want: map[string]string{node + "spec nodeSelector nvidia.com/gpu.product": "H100-MIG"},
 		},
-		"BesideTrainer": {
-			reason: "Trainer gives pods no label by which policies could tell them from those of other runtimes",
-			edits:  edits{cluster: "  executor: KubeflowTrainer"},
+		"MarkOfPods": {
+			reason: "policies for the pods of other runtimes leave these out, whoever makes them",
 			want: map[string]string{
 				node + "metadata labels lockstep.dev/mpi-implementation":     "OpenMPI",
 				launcher + "metadata labels lockstep.dev/mpi-implementation": "OpenMPI",
 			},
-		},
-		"Bundled": {
-			reason: "our controller marks the pods of its jobs itself",
-			want:   map[string]string{node + "metadata labels lockstep.dev/mpi-implementation": ""},
 		},
 		"Coscheduling": {
 			reason: "the scheduler reads the policy of the runtime, and mpi-controller ends a job whose pods did not run in time",

@@ -55,6 +55,9 @@ func (p *Platform) useExecutor(ctx context.Context) error {
 	if _, err := p.kubectl(ctx, "-n", Namespace, "delete", "--ignore-not-found", "mutatingwebhookconfiguration/"+Webhook, "service/"+Webhook, "secret/"+Webhook); err != nil {
 		return err
 	}
+	if _, err := p.kubectl(ctx, "delete", "--all-namespaces", "networkpolicies", "--field-selector", "metadata.name=lockstep-external-jobs"); err != nil {
+		return err
+	}
 	return p.StartController(ctx)
 }
 

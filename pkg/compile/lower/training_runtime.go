@@ -64,7 +64,7 @@ func portableRuntime(c *plan.Cluster, r *plan.Runtime) template.Runtime {
 		Name:              r.Name.V,
 		Labels:            runtimeLabels(c, r),
 		Annotations:       runtimeAnnotations(c, r),
-		PodLabels:         podLabels(c, r),
+		PodLabels:         podLabels(r),
 		Framework:         r.Framework.V,
 		Implementation:    r.Implementation.V,
 		Version:           r.Version.V,
@@ -121,12 +121,9 @@ func runtimeLabels(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	return labels
 }
 
-// podLabels mark pods of compiled runtimes where Kubeflow Trainer makes them: it gives them no label of ours, and what is opened for jobs
-// of other runtimes must not be open to them. Our own controller marks the pods of its jobs itself.
-func podLabels(c *plan.Cluster, r *plan.Runtime) map[string]string {
-	if c.Bundled.V {
-		return nil
-	}
+// podLabels mark pods of compiled runtimes: what is opened for jobs of other runtimes must not be open to them, also not while a cluster
+// changes its executor.
+func podLabels(r *plan.Runtime) map[string]string {
 	return map[string]string{mpi.ImplementationLabel: string(r.Implementation.V)}
 }
 

@@ -41,6 +41,8 @@ const (
 	askAgain = time.Second
 	// lastWarningsPause is the longest pause before a launcher out of reach is asked for warnings again.
 	lastWarningsPause = time.Minute
+	// warningChanges is how often warnings change before each change costs the longest pause.
+	warningChanges = 8
 )
 
 // hostTablePusher hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
@@ -170,33 +172,31 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 	}
 }
 
-// followWarnings asks the launcher what goes wrong, as long as the job runs. A launcher that cannot be reached is asked again
-// after a pause that doubles: it may end, or run without the agent, and what it warned of counts no more. One that changes its
-// mind all the time costs little: it may be the image of a user that answers.
+// followWarnings asks the launcher for warnings until the session ends. Pauses double while the launcher is out of reach; at
+// the longest, its warnings are dropped. Any other answer costs a pause too, a longer one after each change: the image of a
+// user may answer instead of the agent.
 func (p *hostTablePusher) followWarnings(ctx context.Context, name client.ObjectKey, m *launcherSession, gate mpi.GateResult) {
 	var known mpi.JobWarnings
 	store := func(now mpi.JobWarnings) {
 		known = now
 		p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &gate, Warnings: now.Warnings})
 	}
-	for pause, changes := askAgain, 0; gate.Passed && ctx.Err() == nil; {
+	for pause, changes := askAgain, 0; gate.Passed && ctx.Err() == nil; sleepFor(ctx, pause) {
 		now, err := agent.AskWarnings(ctx, p.dial, *m.key, m.target.Table.Hosts[0], known)
 		var refused *agent.RefusedError
 		switch {
 		case errors.As(err, &refused):
 			return
 		case err != nil:
-			sleepFor(ctx, pause)
-			if pause = min(2*pause, lastWarningsPause); pause == lastWarningsPause && len(known.Warnings) > 0 && ctx.Err() == nil {
+			if pause = min(2*pause, lastWarningsPause); pause == lastWarningsPause && len(known.Warnings) > 0 {
 				store(mpi.JobWarnings{})
 			}
-		case !reflect.DeepEqual(now, known):
-			store(now)
-			changes++
-			sleepFor(ctx, min(time.Duration(changes*changes)*askAgain, lastWarningsPause))
-			fallthrough
-		default:
+		case reflect.DeepEqual(now, known):
 			pause = askAgain
+		default:
+			store(now)
+			changes = min(changes+1, warningChanges)
+			pause = min(time.Duration(changes*changes)*askAgain, lastWarningsPause)
 		}
 	}
 }

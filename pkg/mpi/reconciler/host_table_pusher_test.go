@@ -9,7 +9,9 @@ import (
 	"log"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -159,6 +161,25 @@ func TestWarningsOfARunningJobAreFollowed(t *testing.T) {
 	}
 	if first, second := <-asked, <-asked; len(first.Warnings) != 0 || len(second.Warnings) != 1 {
 		t.Errorf("asked with %v and then %v: a launcher answers once they differ", first, second)
+	}
+}
+
+// An image that answers in place of the agent, at once and always the same, does not keep the controller busy.
+func TestWarningsThatComeAtOnceCostLittle(t *testing.T) {
+	secret := secretOf(t, 7)
+	var asked atomic.Int32
+	address := launcherWithWarnings(t, secret, func(context.Context, []byte) (any, error) {
+		return mpi.GateResult{Passed: true}, nil
+	}, func(context.Context, []byte) (any, error) {
+		asked.Add(1)
+		return mpi.JobWarnings{}, nil
+	})
+	r := newPusher(t, secret, address, 0)
+	r.ensureSession(t.Context(), name, tableOf("launcher-0"))
+	<-r.changed
+	time.Sleep(askAgain / 2)
+	if n := asked.Load(); n > 1 {
+		t.Errorf("asked %d times in half of a pause", n)
 	}
 }
 

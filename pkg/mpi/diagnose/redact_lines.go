@@ -14,7 +14,7 @@ const (
 	// name between separators. PWD alone is the working directory of a shell.
 	secretWord = `(?:` + otherWord + `|token)`
 	otherWord  = `(?:key|secret|passwo?r?d|passphrase|credential|signature)`
-	secretName = `(?:[\w.-]*(?:` + otherWord + `[\w.-]*|token(?:[a-hj-z\d_.-][\w.-]*)?)|` +
+	secretName = `(?:[\w.-]*(?:` + otherWord + `[\w.-]*|token(?:(?:[a-hj-z\d_.-]|i[^z\s])[\w.-]*)?)|` +
 		`(?:[\w.-]*[_.-]|\b)(?:pass|sig)(?:[_.-][\w.-]*)?|[\w.-]*[_.;-]pwd)`
 	secretFlag = `--?(?:[\w.-]*` + secretWord + `s?|(?:[\w.-]*[_.-])?(?:pass|pwd))`
 	// secretValue is a value with its first quotation mark as a group. Empty values and comparisons do not match.
@@ -110,8 +110,9 @@ func hide(text string, rules []*regexp.Regexp) (clean string, secrets []string) 
 
 // isOrdinary reports whether a value is a number of tokens, as in `--max-tokens 4096`, or the next flag.
 func isOrdinary(before, value string) bool {
-	isCount := strings.Trim(value, "0123456789._") == "" && strings.Contains(strings.ToLower(before), "tokens")
-	return isCount || before != "" && strings.HasPrefix(value, "--")
+	name := strings.TrimRight(strings.ToLower(before), "=: \t\"'\\,")
+	isCount := strings.Trim(value, "0123456789._") == "" && strings.HasSuffix(name, "tokens")
+	return isCount || before != "" && !strings.ContainsAny(before, "=:") && strings.HasPrefix(value, "--")
 }
 
 const (

@@ -7,7 +7,7 @@ import re
 _OTHER = r"(?:key|secret|passwo?r?d|passphrase|credential|signature)"
 _WORD = rf"(?:{_OTHER}|token)"
 _NAME = (
-    rf"(?:[\w.-]*(?:{_OTHER}[\w.-]*|token(?:[a-hj-z\d_.-][\w.-]*)?)"
+    rf"(?:[\w.-]*(?:{_OTHER}[\w.-]*|token(?:(?:[a-hj-z\d_.-]|i[^z\s])[\w.-]*)?)"
     r"|(?:[\w.-]*[_.-]|\b)(?:pass|sig)(?:[_.-][\w.-]*)?|[\w.-]*[_.;-]pwd)"
 )
 _FLAG = rf"--?(?:[\w.-]*{_WORD}s?|(?:[\w.-]*[_.-])?(?:pass|pwd))"
@@ -43,6 +43,8 @@ def redacted(text: str) -> str:
     'train --api-key *** HF_TOKEN=*** lr=0.1'
     >>> print(redacted('["--token", "abc", "--max-tokens", "4096", "--tokenizer=bert"]'))
     ["--token", "***", "--max-tokens", "4096", "--tokenizer=bert"]
+    >>> redacted("DB_PASSWORD=--hunter2 NUM_TOKENS_PASSWORD=12 tokenid=x")
+    'DB_PASSWORD=*** NUM_TOKENS_PASSWORD=*** tokenid=***'
     """
     for rule in _RULES:
         text = rule.sub(_hidden, text)
@@ -53,5 +55,6 @@ def _hidden(found: re.Match[str]) -> str:
     """What was found without the secret. A number of tokens is none, nor is the next flag. The @ of a URL stays."""
     text, start = found[0], max(0, 0, *(end - found.start() for _, end in found.regs[1:]))
     before, value = text[:start], text[start:].removesuffix("@")
-    count = not value.strip("0123456789._") and "tokens" in before.lower()
-    return text if count or (before and value.startswith("--")) else f"{before}***{text[start + len(value) :]}"
+    count = not value.strip("0123456789._") and before.lower().rstrip("=: \t\"'\\,").endswith("tokens")
+    next_flag = before and not set(before) & set("=:") and value.startswith("--")
+    return text if count or next_flag else f"{before}***{text[start + len(value) :]}"

@@ -58,8 +58,12 @@ func TestAccompany(t *testing.T) {
 	oom.Children = []metav1.PartialObjectMetadata{key}
 	complete := companion(guarded, hasCondition(trainer.TrainJobComplete, "True", t0))
 	complete.Children = []metav1.PartialObjectMetadata{key}
+	yesterday := companion(guarded, hasCondition(trainer.TrainJobComplete, "True", t0.Add(-24*time.Hour)))
 	deadline := companion(guarded, failed("DeadlineExceeded"))
 	deadline.JobSet = nil
+	for i := range deadline.TrainJob.Status.Conditions {
+		deadline.TrainJob.Status.Conditions[i].LastTransitionTime = metav1.NewTime(t0)
+	}
 	deadline.Children = []metav1.PartialObjectMetadata{key}
 	other := companion()
 	other.Runtime = &job.Runtime{Spec: runtimeOf(false).Spec}
@@ -98,6 +102,7 @@ func TestAccompany(t *testing.T) {
 		"Runs":     {"and the launcher gets its table", withPods(companion(guarded), all...), outline{Ours: true, Rendezvous: true}, []string{"PodsReady=True/PodsReady", "Running=False/WaitingForNodes"}},
 		"Failed":   {"the cause is found; the key stays, because Trainer would make a new one", oom, outline{Ours: true, End: "OOMKilled"}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/OOMKilled"}},
 		"Complete": {"the key goes", complete, outline{Ours: true, End: job.ReasonCompleted, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Requeue: phase.KeyRecheck}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
+		"NoRecord": {"without room for a record nothing is looked at again and again", yesterday, outline{Ours: true, End: job.ReasonCompleted}, []string{"PodsReady=False/Finished", "Running=False/Finished"}},
 		"Deadline": {"Trainer has deleted the JobSet", deadline, outline{Ours: true, End: "DeadlineExceeded", Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Requeue: phase.KeyRecheck}, []string{"PodsReady=False/Finished", "Running=False/Finished", "Diagnosed=True/DeadlineExceeded"}},
 		"Raced":    {"and once more, where a pass of Trainer that had not seen the end makes it again", toldOf(t0.Add(-5 * time.Second)), outline{Ours: true, Over: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Requeue: phase.KeyRecheck}, []string{}},
 		"RacedOn":  {"as late as such a pass may be", toldOf(t0.Add(-11 * time.Second)), outline{Ours: true, Over: true, Delete: []string{"Secret demo-mpi-ssh-auth s1"}, Requeue: phase.KeyRecheck}, []string{}},

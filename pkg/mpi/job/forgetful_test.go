@@ -24,10 +24,10 @@ var records = map[string]func(*trainer.TrainJob){
 	"Kept": func(*trainer.TrainJob) {},
 	"Lost": func(trainJob *trainer.TrainJob) { trainJob.Annotations = nil },
 	"Forged": func(trainJob *trainer.TrainJob) {
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: forgedRecord(t0.Add(100 * time.Hour))}
+		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: forgedRecord(t0.Add(100 * time.Hour))}
 	},
 	"ForgedPast": func(trainJob *trainer.TrainJob) {
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: forgedRecord(t0.Add(-100 * time.Hour))}
+		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: forgedRecord(t0.Add(-100 * time.Hour))}
 	},
 }
 
@@ -98,6 +98,22 @@ func TestDeadlineWithoutARecord(t *testing.T) {
 	}
 }
 
+// A job that an earlier version of the controller made goes on with the deadline that it had, whenever the controller starts.
+func TestDeadlineOfAJobOfAnEarlierVersion(t *testing.T) {
+	trainJob := trainJobOf(deadline(600), func(trainJob *trainer.TrainJob) {
+		trainJob.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
+		trainJob.Status.JobsStatus = []trainer.JobStatus{{Name: mpi.NodeJob, Active: ptr.To[int32](1)}}
+	})
+	js := desired.JobSet(resolved(t, runtimeOf(false)))
+	delete(js.Annotations, job.RequestedAnnotation)
+	js.UID, js.CreationTimestamp = "jobset-uid", metav1.NewTime(t0.Add(-4*time.Minute))
+	o := observe.Observed{Now: t0, TrainJob: trainJob, JobSet: js, Runtime: runtimeOf(false)}
+	o.TrainJob.Status.Conditions = status.RestoredConditions(trainJob, js, t0)
+	if left := phase.DeriveFacts(o).UntilDeadline(); left != 6*time.Minute {
+		t.Errorf("%s of its deadline are left, want 6m", left)
+	}
+}
+
 // A user who writes that all pods were ready once does not switch the gang timeout of the platform off.
 func TestGangTimeoutUnderAForgedRecord(t *testing.T) {
 	for name, edit := range records {
@@ -134,5 +150,12 @@ func TestACompanionBelievesNoRecordOfItsPolicies(t *testing.T) {
 	o.Children = nil
 	if o.RememberSince(o.History); phase.DeriveFacts(o).NeedsChildren() {
 		t.Error("it looks for them again and again")
+	}
+	o = companion(hasCondition(trainer.TrainJobComplete, metav1.ConditionTrue, t0.Add(-24*time.Hour)), func(trainJob *trainer.TrainJob) {
+		trainJob.Status.Conditions = append(trainJob.Status.Conditions, forged(job.Running, metav1.ConditionFalse, job.ReasonFinished, "", t0))
+	})
+	o.Beside = true
+	if o.RememberSince(nil); phase.DeriveFacts(o).NeedsChildren() {
+		t.Error("it looks for those of a job that ended yesterday")
 	}
 }

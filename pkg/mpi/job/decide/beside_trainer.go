@@ -46,6 +46,8 @@ func decideAfterTrainerEnd(f *phase.Facts, state phase.JobState) Decision {
 	decision := Decision{Ours: true, End: state.End}
 	if f.KeyMayGo() {
 		decision.Delete = f.KeySecrets()
+	}
+	if f.KeyMayComeBack() {
 		decision.RequeueAfter = phase.KeyRecheck
 	}
 	if state.End == nil {

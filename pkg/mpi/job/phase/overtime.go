@@ -23,7 +23,7 @@ const controlPlaneApart = 5 * time.Second
 // just then, as if somebody had done it, or that is gone when the JobSet has failed. A JobSet that starts its Jobs again gives each
 // of them as long, and deletes launchers for other reasons: nothing is said of those.
 func (f *Facts) overtimeCause() *diagnose.Cause {
-	limit, since := timeLimitOf(f.JobSet), runStartOf(f.JobSet)
+	limit, since := timeLimitOf(f.JobSet), RunStartOf(f.JobSet)
 	if limit == 0 || since.IsZero() || f.SuspendWanted() || !endsWithLauncher(f.JobSet) {
 		return nil
 	}
@@ -66,8 +66,8 @@ func timeLimitOf(js *jobset.JobSet) time.Duration {
 	return time.Duration(ptr.Deref(launcher.Template.Spec.ActiveDeadlineSeconds, 0)) * time.Second
 }
 
-// runStartOf returns when a JobSet was made or resumed, which is when the time of its Jobs begins; zero while it is suspended.
-func runStartOf(js *jobset.JobSet) time.Time {
+// RunStartOf returns when a JobSet was made or resumed, which is when the time of its Jobs begins; zero while it is suspended.
+func RunStartOf(js *jobset.JobSet) time.Time {
 	switch c := apimeta.FindStatusCondition(js.Status.Conditions, string(jobset.JobSetSuspended)); {
 	case job.IsSuspended(js), c != nil && c.Status == metav1.ConditionTrue:
 		return time.Time{}

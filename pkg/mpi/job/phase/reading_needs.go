@@ -21,7 +21,10 @@ func (f *Facts) JobSetEnds() bool {
 // resumed, restarted or ended.
 func (f *Facts) NeedsChildren() bool {
 	if f.Beside {
-		return f.LacksPolicies() || job.IsFinished(f.TrainJob) && (!f.EndPublished() || f.KeyMayComeBack())
+		if job.IsFinished(f.TrainJob) {
+			return !f.EndPublished() || f.KeyMayComeBack()
+		}
+		return f.LacksPolicies()
 	}
 	return !f.OwnsJobSet() || job.IsSuspended(f.JobSet) || f.JobSetEnds() || f.JobSetGone() || f.stuckEnd() != nil
 }

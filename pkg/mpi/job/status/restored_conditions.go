@@ -12,6 +12,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // RestoredConditions returns the conditions of a TrainJob for an executor that has just started and remembers
@@ -59,6 +60,9 @@ func restoredRequest(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now time
 	}
 	if shown := trainJob.Status.Conditions; len(shown) == 1 {
 		return shown[0].LastTransitionTime.Time
+	}
+	if jobSet != nil && !job.IsSuspended(jobSet) { // made by an earlier version
+		return phase.RunStartOf(jobSet)
 	}
 	return now
 }

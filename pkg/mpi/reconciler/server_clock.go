@@ -2,8 +2,11 @@ package reconciler
 
 import (
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // tolerance is how far the clock of this machine may be from the API server's before it is corrected. The server tells the
@@ -28,6 +31,7 @@ type serverClock struct {
 	// agreed is since when local finds that API server and wall agree on a later time, in nanoseconds since 1970; 0
 	// if they do not.
 	agreed atomic.Int64
+	warned sync.Once
 }
 
 func newServerClock(local func() time.Time) *serverClock {
@@ -66,7 +70,14 @@ func (c *serverClock) correctByDate(date string) {
 func (c *serverClock) isBelieved(ahead time.Duration, server time.Time) bool {
 	if ahead >= -mostAhead-tolerance || c.wall().Round(0).Sub(server).Abs() > mostAhead {
 		c.agreed.Store(0)
-		return ahead >= -mostAhead-tolerance
+		if ahead < -mostAhead-tolerance {
+			c.warned.Do(func() {
+				ctrl.Log.Info("the API server's clock is ahead of this machine's, and is not believed: deadlines come late until "+
+					"both agree; set the clocks, for example by NTP", "ahead", (-ahead).String())
+			})
+			return false
+		}
+		return true
 	}
 	now := c.local().UnixNano()
 	c.agreed.CompareAndSwap(0, now)

@@ -70,8 +70,11 @@ func readDecidingFiles(root fs.FS) map[string][]byte {
 type decidingReader struct {
 	root fs.FS
 	all  map[string][]byte
-	// looked are the names that texts may have meant, and patterns.
-	looked map[string]bool
+	// looked are the names that texts may have meant, and patterns; patterns counts these.
+	looked   map[string]bool
+	patterns int
+	// names holds all files below root, once a pattern has asked for them.
+	names []string
 }
 
 // read reads a file, and what it names below some folders and around itself. What cannot be read is not there.
@@ -198,14 +201,32 @@ func (r *decidingReader) readIncluded(n *syntax.Node, included bool, left *int) 
 func (r *decidingReader) readMatching(pattern string) {
 	fixed, _, isPattern := strings.Cut(pattern, "*")
 	switch key := "include " + pattern; {
-	case !isYAML(pattern) || r.looked[key]:
+	case !isYAML(pattern) || r.looked[key] || isPattern && r.patterns == maxPatterns:
 	case !isPattern:
 		r.read(pattern, []string{"."})
 	default:
 		r.looked[key] = true
+		r.patterns++
 		text := strings.NewReplacer(`\*\*`, ".*", `\*`, "[^/]*").Replace(regexp.QuoteMeta(pattern))
-		r.readFolder(path.Dir(fixed), []string{"."}, regexp.MustCompile("^"+text+"$").MatchString)
+		matches := regexp.MustCompile("^" + text + "$").MatchString
+		for _, name := range r.listNames() {
+			if strings.HasPrefix(name, fixed) && matches(name) {
+				r.read(name, []string{"."})
+			}
+		}
 	}
+}
+
+func (r *decidingReader) listNames() []string {
+	if r.names == nil {
+		_ = fs.WalkDir(r.root, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				r.names = append(r.names, name)
+			}
+			return nil
+		})
+	}
+	return r.names
 }
 
 func isYAML(name string) bool { return path.Ext(name) == ".yml" || path.Ext(name) == ".yaml" }
@@ -217,4 +238,6 @@ const (
 	largestText = 1 << 20
 	// maxFolders and maxNodes bound what one file may make the review look at: a pipeline has fewer.
 	maxFolders, maxNodes = 16, 100_000
+	// maxPatterns bounds the includes with a pattern. GitLab runs no pipeline with more than 150 includes by default.
+	maxPatterns = 1000
 )

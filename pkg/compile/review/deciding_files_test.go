@@ -1,6 +1,9 @@
 package review
 
 import (
+	"fmt"
+	"io/fs"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -28,4 +31,33 @@ func FuzzDecidingFiles(f *testing.F) {
 			t.Errorf("it took %v", took)
 		}
 	})
+}
+
+// listings counts how often the top of a repository is listed.
+type listings struct {
+	fstest.MapFS
+	n *int
+}
+
+func (l listings) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == "." {
+		*l.n++
+	}
+	return l.MapFS.ReadDir(name)
+}
+
+// TestManyPatterns: a pull request cannot keep its review busy with includes.
+func TestManyPatterns(t *testing.T) {
+	var pipeline strings.Builder
+	pipeline.WriteString("include:\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&pipeline, "- '*%d.yml'\n", i)
+	}
+	n := 0
+	all := readDecidingFiles(listings{fstest.MapFS{
+		".gitlab-ci.yml": {Data: []byte(pipeline.String())}, "a7.yml": {Data: []byte("a: 1")},
+	}, &n})
+	if all["a7.yml"] == nil || n > 2 {
+		t.Errorf("the top was listed %d times, and %d files were read", n, len(all))
+	}
 }

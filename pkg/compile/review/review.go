@@ -3,6 +3,7 @@
 package review
 
 import (
+	"cmp"
 	"io/fs"
 
 	"lockstep.dev/lockstep/pkg/compile"
@@ -26,7 +27,7 @@ type Options struct {
 	KeepAll bool
 }
 
-// Result is what Of returns.
+// Result is the report, with the findings of both sides.
 type Result struct {
 	semdiff.Report
 	// Before and After are the findings of both sides. Where it is not known what one means nothing was compared.
@@ -54,7 +55,7 @@ func Compare(before, after fs.FS, options Options) (Result, error) {
 	in.Clusters = clustersOf(states.Before, states.After)
 	in.Before, in.After = states.BeforeList, states.AfterList
 	in.WaiversBefore, in.WaiversAfter = groupWaivers(states.BeforeWaivers), groupWaivers(states.AfterWaivers)
-	in.Uncompiled, in.Deciding = states.Unreadable(), compareDecidingFiles(knownOrTop(options.Before, before), knownOrTop(options.After, after))
+	in.Uncompiled, in.Deciding = states.Unreadable(), compareDecidingFiles(cmp.Or(options.Before, before), cmp.Or(options.After, after))
 	if options.Whole && !states.Unreadable() {
 		if err := proveBoth(&in, &states, before, after, options.Compile); err != nil {
 			return Result{}, err
@@ -67,13 +68,6 @@ func Compare(before, after fs.FS, options Options) (Result, error) {
 		}
 	}
 	return Result{Report: report, Before: in.Before, After: in.After, compared: !states.Unreadable()}, nil
-}
-
-func knownOrTop(known, otherwise fs.FS) fs.FS {
-	if known == nil {
-		return otherwise
-	}
-	return known
 }
 
 // refusedReport is a report that has nothing to tell, with what check finds where it refuses the state afterwards: then the report does not say that nothing changes.

@@ -219,6 +219,22 @@ def test_a_log_that_kubelet_has_cut_begins_with_a_whole_line(server: Server, cap
     assert "the beginning of the output of pod demo-launcher-0-0-aaaaa is gone" in caplog.text
 
 
+def test_lines_before_a_failure_are_given_out(server: Server) -> None:
+    job = Job(server)
+    job.pods = [by_agent()]
+
+    def cut(a: Answer, lines: list[str]) -> None:
+        a.begin()
+        a.piece("".join(lines[:3]))
+        a.break_off()
+
+    job.streams = iter([cut])
+    read: list[str] = []
+    with pytest.raises(Exception, match="cannot reach the API server"):
+        read.extend(server.client().logs("demo"))
+    assert read[:2] == ["line 0", "line 1"]
+
+
 @pytest.mark.parametrize("at", [0, 3])
 @pytest.mark.parametrize("follow", [False, True])
 def test_a_whole_log_is_not_called_cut(server: Server, caplog: pytest.LogCaptureFixture, at: int, follow: bool) -> None:

@@ -78,16 +78,20 @@ class PodLog:
     def _from_whole_line(self, query: dict[str, str], log: Iterator[Line]) -> Iterator[Line]:
         """A log from its first whole line on. The agent's own line is the first of a log that kubelet has not cut."""
         first: list[Line] = []
-        for line in islice(log, _FIRST if self._by_agent and not query else 0):
-            first.append(line)
-            if _AGENT in line.text:
-                break
-        else:
-            if first and first[0].at:  # not a word of kubelet itself
-                logging.getLogger("lockstep").warning(
-                    "the beginning of the output of pod %s is gone: kubelet keeps only the newest part of a long log", self._pod
-                )
-                del first[0]  # it may be the rest of a line
+        try:
+            for line in islice(log, _FIRST if self._by_agent and not query else 0):
+                first.append(line)
+                if _AGENT in line.text:
+                    break
+        except Exception:
+            yield from first
+            raise
+        whole = any(_AGENT in line.text for line in first)
+        if not whole and first and first[0].at:  # not a word of kubelet itself
+            logging.getLogger("lockstep").warning(
+                "the beginning of the output of pod %s is gone: kubelet keeps only the newest part of a long log", self._pod
+            )
+            del first[0]  # it may be the rest of a line
         yield from first
         yield from log
 

@@ -6,7 +6,7 @@ type DNSPods struct {
 	Port                    int32
 }
 
-// KubernetesDNS and OpenShiftDNS are the places if a cluster names no other.
+// KubernetesDNS and OpenShiftDNS are the defaults of a cluster spec. The policies of jobs open both.
 var (
 	KubernetesDNS = DNSPods{"kube-system", "k8s-app", "kube-dns", 53}
 	OpenShiftDNS  = DNSPods{"openshift-dns", "dns.operator.openshift.io/daemonset-dns", "default", 5353}

@@ -115,11 +115,11 @@ func TestNetworkPolicy(t *testing.T) {
 			Ports: []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(2222))}},
 		}},
 		Egress: []networkingv1.NetworkPolicyEgressRule{{To: []networkingv1.NetworkPolicyPeer{{PodSelector: &ofJob}}}, {
-			To: []networkingv1.NetworkPolicyPeer{
-				{NamespaceSelector: labelled("kubernetes.io/metadata.name", "kube-system"), PodSelector: labelled("k8s-app", "kube-dns")},
-				{NamespaceSelector: labelled("kubernetes.io/metadata.name", "openshift-dns"), PodSelector: labelled("dns.operator.openshift.io/daemonset-dns", "default")},
-			},
-			Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, 53), port(corev1.ProtocolTCP, 53), port(corev1.ProtocolUDP, 5353), port(corev1.ProtocolTCP, 5353)},
+			To:    []networkingv1.NetworkPolicyPeer{{NamespaceSelector: labelled("kubernetes.io/metadata.name", "kube-system"), PodSelector: labelled("k8s-app", "kube-dns")}},
+			Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, 53), port(corev1.ProtocolTCP, 53)},
+		}, {
+			To:    []networkingv1.NetworkPolicyPeer{{NamespaceSelector: labelled("kubernetes.io/metadata.name", "openshift-dns"), PodSelector: labelled("dns.operator.openshift.io/daemonset-dns", "default")}},
+			Ports: []networkingv1.NetworkPolicyPort{port(corev1.ProtocolUDP, 5353), port(corev1.ProtocolTCP, 5353)},
 		}},
 	}
 	if diff := cmp.Diff(want, desired.NetworkPolicy(job, "lockstep-system").Spec); diff != "" {

@@ -26,7 +26,7 @@ func NetworkPolicy(j job.Job, controllerNamespace string) *networkingv1.NetworkP
 			PodSelector: pods,
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress},
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: peers}, hostTableRule(controllerNamespace)},
-			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: peers}, dnsRule()},
+			Egress:      []networkingv1.NetworkPolicyEgressRule{{To: peers}, dnsRule(mpi.KubernetesDNS), dnsRule(mpi.OpenShiftDNS)},
 		},
 	}
 }
@@ -43,16 +43,14 @@ func hostTableRule(controllerNamespace string) networkingv1.NetworkPolicyIngress
 	}
 }
 
-// dnsRule lets pods ask the DNS of Kubernetes and OpenShift: its pods, not its Service, because policies see addresses
-// after the Service was resolved.
-func dnsRule() networkingv1.NetworkPolicyEgressRule {
-	rule := networkingv1.NetworkPolicyEgressRule{}
-	for _, dns := range []mpi.DNSPods{mpi.KubernetesDNS, mpi.OpenShiftDNS} {
-		rule.To = append(rule.To, podsOf(dns.Namespace, dns.Label, dns.Value))
-		for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolTCP} {
-			port := networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: ptr.To(intstr.FromInt32(dns.Port))}
-			rule.Ports = append(rule.Ports, port)
-		}
+// dnsRule lets pods ask a DNS: its pods, not its Service, because policies see addresses after the Service was resolved.
+func dnsRule(dns mpi.DNSPods) networkingv1.NetworkPolicyEgressRule {
+	rule := networkingv1.NetworkPolicyEgressRule{
+		To: []networkingv1.NetworkPolicyPeer{podsOf(dns.Namespace, dns.Label, dns.Value)},
+	}
+	for _, protocol := range []corev1.Protocol{corev1.ProtocolUDP, corev1.ProtocolTCP} {
+		port := networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: ptr.To(intstr.FromInt32(dns.Port))}
+		rule.Ports = append(rule.Ports, port)
 	}
 	return rule
 }

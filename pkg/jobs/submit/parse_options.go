@@ -42,7 +42,8 @@ func ParseResources(texts []string) (corev1.ResourceList, error) {
 		unit := strings.TrimLeft(amount, "0123456789.")
 		switch short := strings.TrimRight(unit, "iB"); {
 		case found && err != nil && strings.HasSuffix(unit, "B") && len(short) == 1:
-			return nil, fmt.Errorf("`%s` is no unit of `%s`: write `%s` or `%[3]si`", unit, text, strings.TrimSuffix(amount, unit)+short)
+			return nil, fmt.Errorf("`%s` is no unit of `%s`: write `%s%s` or `%[3]s%[5]si`",
+				unit, text, strings.TrimSuffix(amount, unit), strings.Replace(short, "K", "k", 1), strings.ToUpper(short))
 		case found && !strings.Contains(name, "/") && !slices.Contains(nativeResources, name) && !strings.HasPrefix(name, "hugepages-"):
 			return nil, fmt.Errorf("there is no resource `%s`: it is one of %s, or has a domain, as `nvidia.com/gpu`", name, strings.Join(nativeResources, ", "))
 		}

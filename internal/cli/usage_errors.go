@@ -30,12 +30,8 @@ func describeArgs(usage string, least, most int) string {
 		noun = "job name"
 	}
 	switch {
-	case most == 0:
-		return "no arguments"
-	case least == 1 && most == 1:
-		return "one " + noun
-	case least == 2 && most == 2:
-		return "two " + noun + "s"
+	case least == most && most <= 2:
+		return []string{"no arguments", "one " + noun, "two " + noun + "s"}[most]
 	case least == 1 && most > 2:
 		return "at least one " + noun
 	}

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,17 +23,12 @@ func Environment(dialect Dialect, network Network) []Variable {
 		"SHELL", "/bin/bash",
 		"a UID without passwd entry has no login shell; with bash Open MPI starts its daemon directly and does not source ./.profile",
 	}, {
-		DialectVariable, string(dialect), "the agent compares the MPI of the image with it where a launch had less than its world",
+		DialectVariable, string(dialect), "if a launch ran smaller than asked, the agent compares this with the MPI of the image",
 	}}
-	variables = append(append(variables, wiringVariables(dialect)...), network.variables(dialect)...)
-	known := map[string]bool{}
-	for _, v := range variables {
-		known[v.Name] = true
-	}
+	variables = append(append(variables, wiring[dialect]()...), network.variables(dialect)...)
 	for _, other := range dialects {
-		for _, v := range append(wiringVariables(other), network.otherVariables(other)...) {
-			if !known[v.Name] {
-				known[v.Name] = true
+		for _, v := range append(wiring[other](), network.otherVariables(other)...) {
+			if !slices.ContainsFunc(variables, func(known Variable) bool { return known.Name == v.Name }) {
 				variables = append(variables, Variable{v.Name, v.Value, "if the image has " + other.Product() + " instead: " + v.Why})
 			}
 		}
@@ -40,19 +36,9 @@ func Environment(dialect Dialect, network Network) []Variable {
 	return variables
 }
 
-// wiringVariables returns the variables by which the launcher of a dialect finds the nodes.
-func wiringVariables(dialect Dialect) []Variable {
-	switch dialect {
-	case ORTE:
-		return orteVariables()
-	case PRRTE:
-		return prrteVariables()
-	case Hydra:
-		return hydraVariables()
-	case IntelHydra:
-		return intelVariables()
-	}
-	return nil
+// wiring returns by dialect the variables with which a launcher finds the nodes.
+var wiring = map[Dialect]func() []Variable{
+	ORTE: orteVariables, PRRTE: prrteVariables, Hydra: hydraVariables, IntelHydra: intelVariables,
 }
 
 const refusedAtFirst = "policy engines learn of new pods late and refuse them at first; a daemon that cannot reach mpirun gives the job up at once, unless it has a delay in seconds after which it tries again, ten times"

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// RecordAnnotation on a TrainJob is where mpi-controller records its conditions (package status).
-const RecordAnnotation = "lockstep.dev/conditions"
-
 // TraceAnnotation on a TrainJob says what is recorded of its run: words of Traces with commas between them. It counts when the pods of the
 // job are made.
 const TraceAnnotation = "lockstep.dev/trace"

@@ -52,6 +52,10 @@ const (
 	// TrainJobLabel is on every object and pod of a job; its value is the name of the TrainJob. It is on the TrainJob itself too, for people:
 	// nothing is decided by it there, because users may write it.
 	TrainJobLabel = "lockstep.dev/trainjob"
+	// RecordAnnotation on a TrainJob shows its conditions, if its status shows fewer. Once the job is over it shows the time
+	// before. Its value is a JSON object of `uid`, the UID of the TrainJob, and `conditions`, a list of metav1.Condition.
+	// Users may write it, so it informs and decides nothing (status.RestoredConditions).
+	RecordAnnotation = "lockstep.dev/conditions"
 	// TenantLabel is on every namespace and object of a tenant.
 	TenantLabel = "lockstep.dev/tenant"
 

@@ -10,8 +10,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // History makes steps of events, in the order of the log. The zero value is ready.
@@ -109,7 +109,7 @@ func (h *History) changeSteps(s JobStep, sent requestBody) []JobStep {
 		}
 		return append(steps, s)
 	}
-	if record := sent.textAt("/metadata/annotations/" + escapePointerKey(status.RecordAnnotation)); record != "" {
+	if record := sent.textAt("/metadata/annotations/" + escapePointerKey(mpi.RecordAnnotation)); record != "" {
 		var recorded struct{ Conditions []metav1.Condition }
 		if json.Unmarshal([]byte(record), &recorded) == nil {
 			return h.reachedSteps(s, recorded.Conditions)

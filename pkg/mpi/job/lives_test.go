@@ -156,7 +156,7 @@ func (w *world) record(text string) {
 	w.TrainJob.Labels = labels
 	w.TrainJob.Annotations = nil
 	if text != "" {
-		w.TrainJob.Annotations = map[string]string{status.RecordAnnotation: text}
+		w.TrainJob.Annotations = map[string]string{mpi.RecordAnnotation: text}
 	}
 }
 

@@ -70,7 +70,7 @@ func TestRecord(t *testing.T) {
 			if diff := cmp.Diff(status.RecordCompanion(someJob(), life.all), status.RecordCompanion(someJob(), status.ExecutorConditions(trainJob))); diff != "" {
 				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
 			}
-			if again := status.RecordOf(trainJob, status.ExecutorConditions(trainJob)); again != trainJob.Annotations[status.RecordAnnotation] {
+			if again := status.RecordOf(trainJob, status.ExecutorConditions(trainJob)); again != trainJob.Annotations[mpi.RecordAnnotation] {
 				t.Errorf("the next pass would write %s", again)
 			}
 		})
@@ -91,7 +91,7 @@ func TestACopyOfAJobBeginsAnew(t *testing.T) {
 // written is a TrainJob after its conditions were written.
 func written(trainJob *trainer.TrainJob, all []metav1.Condition) *trainer.TrainJob {
 	if record := status.RecordOf(trainJob, all); record != "" {
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: record}
+		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: record}
 	}
 	trainJob.Status.Conditions = status.PublishedConditions(all)
 	return trainJob
@@ -108,9 +108,9 @@ func TestRecordOfAJobThatIsMadeIsEmpty(t *testing.T) {
 
 func TestRecordStaysAfterTheEnd(t *testing.T) {
 	trainJob := written(someJob(), lives()["Runs"].all)
-	before := trainJob.Annotations[status.RecordAnnotation]
-	if written(trainJob, lives()["Complete"].all); trainJob.Annotations[status.RecordAnnotation] != before {
-		t.Errorf("the end is written twice: %s", trainJob.Annotations[status.RecordAnnotation])
+	before := trainJob.Annotations[mpi.RecordAnnotation]
+	if written(trainJob, lives()["Complete"].all); trainJob.Annotations[mpi.RecordAnnotation] != before {
+		t.Errorf("the end is written twice: %s", trainJob.Annotations[mpi.RecordAnnotation])
 	}
 }
 
@@ -122,7 +122,7 @@ func TestRecordsThatUsersWrote(t *testing.T) {
 		"Lies": `{"uid":"u","conditions":[{"type":"Failed","status":"True"},{"type":"Complete","status":"True","reason":"Lie"},{"type":"Suspended","status":"True"}]}`,
 	} {
 		trainJob := someJob()
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: text}
+		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: text}
 		trainJob.Status.Conditions = shown
 		if diff := cmp.Diff(shown, status.AllConditions(trainJob)); diff != "" {
 			t.Errorf("%s: ends and suspensions are what the status says: -want, +got:\n%s", name, diff)
@@ -150,7 +150,7 @@ func TestRecordBeside(t *testing.T) {
 		{is(job.Running, metav1.ConditionTrue, job.ReasonGatePassed, "all nodes answered and the command runs")},
 		{is(job.Running, metav1.ConditionFalse, job.ReasonFinished, "the job is over"), is(job.Diagnosed, metav1.ConditionTrue, "RankFailed", "rank 3")},
 	} {
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: status.RecordCompanion(trainJob, ours)}
+		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: status.RecordCompanion(trainJob, ours)}
 	}
 	want := []string{"Guarded=False/NameTaken", "Running=False/Finished", "Diagnosed=True/RankFailed", "Failed=True/FailedJobs"}
 	if diff := cmp.Diff(want, inShort(status.AllConditions(trainJob))); diff != "" {

@@ -10,7 +10,6 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // logEnd writes what became of a job into the log, once, when it has been told that it is over. Whoever collects logs keeps the history of jobs
@@ -25,7 +24,7 @@ func (r *Reconciler) logEnd(ctx context.Context, f *phase.Facts, said jobReport,
 func endRecord(f *phase.Facts, said jobReport, mode Mode) view.Job {
 	trainJob := f.TrainJob.DeepCopy()
 	trainJob.Status = said.status
-	metav1.SetMetaDataAnnotation(&trainJob.ObjectMeta, status.RecordAnnotation, said.record)
+	metav1.SetMetaDataAnnotation(&trainJob.ObjectMeta, mpi.RecordAnnotation, said.record)
 	if mode == Executor {
 		metav1.SetMetaDataLabel(&trainJob.ObjectMeta, mpi.TrainJobLabel, trainJob.Name)
 	}

@@ -71,7 +71,7 @@ func eventType(before []metav1.Condition, change metav1.Condition) string {
 	case uneventful[reason]:
 		return ""
 	case reason == job.ReasonGatePassed && apimeta.IsStatusConditionTrue(before, job.Running):
-		return "" // what the agents had seen go wrong is over
+		return "" // an earlier warning no longer holds
 	case reason == job.ReasonPodsPending && apimeta.IsStatusConditionTrue(before, job.PodsReady):
 		// The gang has started before; a pod is not ready for a moment.
 		return ""
@@ -83,7 +83,7 @@ func eventType(before []metav1.Condition, change metav1.Condition) string {
 	case reason == job.ReasonSuspended:
 		return ""
 	case change.Type == job.PodsReady && (repeatsCreated(before, change) || diagnose.MustBeRecorded(reason)):
-		return "" // of a pod that was lost the end or the restart tells that follows
+		return "" // the end or the restart that follows reports the lost pod
 	}
 	return corev1.EventTypeWarning
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/dump"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
@@ -24,7 +25,7 @@ type jobReport struct {
 	conditions []metav1.Condition
 	// status is what the status becomes; a companion leaves it to Kubeflow Trainer.
 	status trainer.TrainJobStatus
-	// record is what status.RecordAnnotation becomes.
+	// record is what mpi.RecordAnnotation becomes.
 	record string
 }
 
@@ -47,7 +48,7 @@ func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) 
 	said.status = status.ComputeStatus(f, d, applied)
 	said.conditions = clipMessages(said.status.Conditions)
 	said.status.Conditions, said.record = status.PublishedConditions(said.conditions), status.RecordOf(f.TrainJob, said.conditions)
-	return said, said.record != f.TrainJob.Annotations[status.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shownStatus(f), said.status)
+	return said, said.record != f.TrainJob.Annotations[mpi.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shownStatus(f), said.status)
 }
 
 // shownStatus is the status of a TrainJob as it is in the cluster.
@@ -124,7 +125,9 @@ func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobRe
 // with an event.
 func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobReport) error {
 	var err error
-	if said.record != f.TrainJob.Annotations[status.RecordAnnotation] || said.needsLabel() && !hasJobLabel(f.TrainJob) {
+	dropped := said.record == "" && !status.RecordFits(f.TrainJob, said.conditions)
+	labelled := hasJobLabel(f.TrainJob) || !dropped && !said.needsLabel()
+	if said.record != f.TrainJob.Annotations[mpi.RecordAnnotation] || !labelled {
 		err = r.patchRecord(ctx, f.TrainJob, said.record)
 	}
 	why := "the other annotations leave no room for it in the 256 KiB of an object"
@@ -132,11 +135,11 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobRe
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
 		apierrors.IsRequestEntityTooLargeError(err):
 		why = "the API server refuses it: " + err.Error()
-	case err != nil || status.RecordFits(f.TrainJob, said.conditions):
+	case err != nil || !dropped:
 		return err
 	}
-	r.warnOnce(ctx, f.TrainJob, recordDropped, "", "annotation "+status.RecordAnnotation+
-		", which shows how far the job has come, was not written: "+why+". The job runs as it would with it. Remove "+
+	r.warnOnce(ctx, f.TrainJob, recordDropped, "", "annotation "+mpi.RecordAnnotation+
+		", which shows how far the job has come, was not written: "+why+". The job itself is not affected. Remove "+
 		"large annotations; `kubectl apply --server-side` leaves out the one that holds the whole manifest")
 	return nil
 }

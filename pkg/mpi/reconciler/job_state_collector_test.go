@@ -38,7 +38,7 @@ func published(name string, conditions []metav1.Condition) *trainer.TrainJob {
 	// Of a job that is over the record stays as it was while it ran.
 	running := append(status.RecordedConditions(conditions), condition(job.Running, false, string(job.ReasonFinished), ""))
 	if record := cmp.Or(status.RecordOf(trainJob, conditions), status.RecordOf(trainJob, running)); record != "" {
-		trainJob.Annotations = map[string]string{status.RecordAnnotation: record}
+		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: record}
 	}
 	return trainJob
 }

@@ -1,6 +1,7 @@
 package reconciler
 
 import (
+	"strings"
 	"testing"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -9,7 +10,6 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // change lets somebody else change the TrainJob, and a pass go by.
@@ -43,8 +43,8 @@ func TestTrainJobsThatWeRunAreLabelled(t *testing.T) {
 	c := newCluster(t, trainJobOf(suspendIs(true)))
 	c.pass()
 	trainJob := c.change(suspendIs(false))
-	if trainJob.Annotations[status.RecordAnnotation] == "" || !hasJobLabel(trainJob) {
-		t.Fatalf("a job that was resumed has the labels %v, and the record %q", trainJob.Labels, trainJob.Annotations[status.RecordAnnotation])
+	if trainJob.Annotations[mpi.RecordAnnotation] == "" || !hasJobLabel(trainJob) {
+		t.Fatalf("a job that was resumed has the labels %v, and the record %q", trainJob.Labels, trainJob.Annotations[mpi.RecordAnnotation])
 	}
 	for reason, label := range map[string]map[string]string{"taken away": {"team": "vision"}, "changed": {"team": "vision", mpi.TrainJobLabel: "other"}} {
 		trainJob = c.change(func(trainJob *trainer.TrainJob) {
@@ -54,6 +54,20 @@ func TestTrainJobsThatWeRunAreLabelled(t *testing.T) {
 		if !hasJobLabel(trainJob) || trainJob.Labels["team"] != "vision" {
 			t.Errorf("a label that was %s: %v", reason, trainJob.Labels)
 		}
+	}
+}
+
+// A job whose annotations leave no room for a record is found while it runs, too.
+func TestJobsWithoutARecordAreLabelled(t *testing.T) {
+	c := newCluster(t, trainJobOf(suspendIs(true)))
+	c.pass()
+	trainJob := c.change(func(trainJob *trainer.TrainJob) {
+		suspendIs(false)(trainJob)
+		trainJob.Labels = nil
+		trainJob.Annotations = map[string]string{"notes": strings.Repeat("x", 256<<10-len("notes"))}
+	})
+	if trainJob.Annotations[mpi.RecordAnnotation] != "" || !hasJobLabel(trainJob) {
+		t.Errorf("labels %v", trainJob.Labels)
 	}
 }
 

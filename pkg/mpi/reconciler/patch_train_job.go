@@ -17,7 +17,6 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // patchOperation is one of a JSON patch (RFC 6902).
@@ -107,10 +106,10 @@ func hasJobLabel(trainJob *trainer.TrainJob) bool {
 	return trainJob.Labels[mpi.TrainJobLabel] == trainJob.Name
 }
 
-// patchRecord writes status.RecordAnnotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
+// patchRecord writes mpi.RecordAnnotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
 func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
 	changes := slices.Concat(unchangedTests(trainJob),
-		setMapEntry("annotations", trainJob.Annotations, status.RecordAnnotation, record), setMapEntry("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
+		setMapEntry("annotations", trainJob.Annotations, mpi.RecordAnnotation, record), setMapEntry("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
 	return r.sendPatch(trainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})

@@ -17,11 +17,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// RecordAnnotation of a TrainJob shows its conditions, if its status shows fewer (PublishedConditions). Once the job
-// is over it shows the time before. Its value is a JSON object of `uid`, the UID of the TrainJob, and `conditions`, a
-// list of metav1.Condition. Users may write it, so it informs and decides nothing (RestoredConditions).
-const RecordAnnotation = mpi.RecordAnnotation
-
 // record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
 type record struct {
 	UID        types.UID          `json:"uid"`
@@ -65,8 +60,8 @@ func PublishedConditions(all []metav1.Condition) []metav1.Condition {
 // progressReasons are the reasons of a job that only takes its time.
 var progressReasons = []mpi.Reason{job.ReasonPodsPending, job.ReasonWaitingForPods, job.ReasonWaitingForNodes}
 
-// ObstacleCondition returns the condition that says what keeps a job from running whose objects exist, or what one that runs lacks or
-// waits for, or nil.
+// ObstacleCondition returns the condition that names what keeps a created job from running, or what a running job lacks; nil if
+// there is none.
 func ObstacleCondition(all []metav1.Condition) *metav1.Condition {
 	for _, kind := range []string{job.PodsReady, job.Running} {
 		c := apimeta.FindStatusCondition(all, kind)
@@ -124,7 +119,7 @@ func RecordedConditions(all []metav1.Condition) []metav1.Condition {
 // parseRecord reads a record. One that cannot be read is none: users may write annotations.
 func parseRecord(trainJob *trainer.TrainJob) (recorded []metav1.Condition, is bool) {
 	var said record
-	if json.Unmarshal([]byte(trainJob.Annotations[RecordAnnotation]), &said) != nil || said.UID != trainJob.UID || said.UID == "" {
+	if json.Unmarshal([]byte(trainJob.Annotations[mpi.RecordAnnotation]), &said) != nil || said.UID != trainJob.UID || said.UID == "" {
 		return nil, false
 	}
 	return said.Conditions, true
@@ -181,7 +176,7 @@ func RecordCompanion(trainJob *trainer.TrainJob, ours []metav1.Condition) string
 // it stays as it is.
 func RecordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 	if apimeta.IsStatusConditionTrue(all, trainer.TrainJobComplete) || apimeta.IsStatusConditionTrue(all, trainer.TrainJobFailed) {
-		return trainJob.Annotations[RecordAnnotation]
+		return trainJob.Annotations[mpi.RecordAnnotation]
 	}
 	text := encodeRecord(trainJob, all)
 	if text == encodeRecord(trainJob, impliedConditions(PublishedConditions(all))) {
@@ -210,7 +205,7 @@ func encodeRecord(trainJob *trainer.TrainJob, all []metav1.Condition) string {
 		if err != nil {
 			panic(err) // strings and times
 		}
-		annotations := job.MergeMaps(trainJob.Annotations, map[string]string{RecordAnnotation: string(text)})
+		annotations := job.MergeMaps(trainJob.Annotations, map[string]string{mpi.RecordAnnotation: string(text)})
 		if validation.ValidateAnnotationsSize(annotations) == nil {
 			return string(text)
 		}

@@ -63,7 +63,7 @@ then, not Pulling.`,
 	flags.BoolVarP(&l.watch, "watch", "w", false, "go on, and print each job that changes")
 	l.output.registerFlag(cmd, true)
 	cli.CompleteFlag(cmd, "status", phaseNames()...)
-	_ = cmd.RegisterFlagCompletionFunc("runtime", k.completeRuntimes) // fails only for a flag that does not exist
+	cli.CompleteFlagWith(cmd, "runtime", k.completeRuntimes)
 	return cmd
 }
 

@@ -54,10 +54,10 @@ func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 	flags.StringArrayVar(&f.claims, "pvc", nil, "a volume in all pods, CLAIM:/FOLDER or CLAIM:/FOLDER:ro")
 	flags.StringSliceVar(&f.resources, "resources", nil, "what each node requests, such as cpu=4,memory=16Gi; of all but CPU it is also the limit")
 	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
-	cli.CompleteFlag(cmd, "trace", "traffic", "waiting", "horovod", "nccl")
-	_ = cmd.RegisterFlagCompletionFunc("runtime", k.completeRuntimes) // fails only for a flag that does not exist
 	flags.StringSliceVar(&f.trace, "trace", nil, "what is recorded of the run: traffic (who sends how much to whom, of Open MPI), waiting (how long each rank is inside of MPI), horovod (its timeline, into a volume), nccl (its log)")
 	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
+	cli.CompleteFlag(cmd, "trace", "traffic", "waiting", "horovod", "nccl")
+	cli.CompleteFlagWith(cmd, "runtime", k.completeRuntimes)
 }
 
 // options are what is asked for, less what only the cluster knows.

@@ -126,7 +126,7 @@ func (r *newOptions) register(cmd *cobra.Command, input scaffold.Input) {
 	complete := func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return r.flagCompletions(input, begun)
 	}
-	_ = cmd.RegisterFlagCompletionFunc(input.Flag, complete) // fails only for a flag that does not exist
+	cli.CompleteFlagWith(cmd, input.Flag, complete)
 }
 
 // flagCompletions returns what may be written for a flag. Of a list, the items so far stay.

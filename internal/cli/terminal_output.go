@@ -21,8 +21,14 @@ const (
 
 // CompleteFlag offers the words of a flag to the shell.
 func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
-	// It fails only for a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	CompleteFlagWith(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// CompleteFlagWith offers the shell the words that complete returns for a flag. It panics if the command has no such flag yet.
+func CompleteFlagWith(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err)
+	}
 }
 
 // WriteJSON writes a value as JSON that people can read, too.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/internal/sandbox"
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/scaffold"
@@ -36,7 +37,7 @@ func (f *Input) RegisterFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Root, "root", ".", "folder with catalog/, tenants/ and overlays/")
 	flags.StringVar(&f.Cluster, "cluster", "", "compile this cluster only")
-	_ = cmd.RegisterFlagCompletionFunc("cluster", f.completeClusters) // fails only for a flag that does not exist
+	cli.CompleteFlagWith(cmd, "cluster", f.completeClusters)
 }
 
 // completeClusters offers the names of the clusters that the specs below --root have.

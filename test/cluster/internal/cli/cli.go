@@ -105,7 +105,9 @@ func withCluster(purpose string, do func(cmd *cobra.Command, args []string, s se
 // outputFlag adds -o and returns how to ask for JSON.
 func outputFlag(cmd *cobra.Command) func() (json bool, err error) {
 	format := cmd.Flags().StringP("output", "o", "text", "how to print the result: text or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err)
+	}
 	return func() (bool, error) {
 		switch *format {
 		case "text":

@@ -39,7 +39,7 @@ func newCreate(k *kube) *cobra.Command {
 	return cmd
 }
 
-// maxBytes is how large a file of TrainJobs may be. An API server takes 3 MiB in one request (k8s.io/apiserver, MaxRequestBodyBytes), and a TrainJob has some
+// maxBytes is how large a file of TrainJobs may be. An API server takes 3 MiB in one request (k8s.io/apiserver pkg/server, MaxRequestBodyBytes), and a TrainJob has some
 // kilobytes.
 const maxBytes = 16 << 20
 

@@ -12,7 +12,7 @@ const MaxFlatNodes = 256
 // PRRTE keeps its remote shells by itself. MPICH's Hydra starts all its proxies from mpiexec and keeps its remote shells:
 // nothing is set for it.
 //
-// LauncherIsHost says that the hostfile names the launcher too, which ORTE then has to recognise.
+// launcherIsHost says that the hostfile names the launcher too, which ORTE then has to recognise.
 func LaunchEnvironment(nodes int, slots int32, launcherIsHost bool) []Variable {
 	variables := []Variable{{
 		"I_MPI_PERHOST", strconv.Itoa(int(slots)),

@@ -10,7 +10,7 @@ const (
 	// ProgressSubsystem: the launcher's agent asks a node's agent what its ranks have done so far; the request is a
 	// ProgressRequest, the answer a Progress.
 	ProgressSubsystem = "lockstep-progress"
-	// LaunchTimingsSubsystem: anybody who holds the key asks the launcher's agent how far the launch is; the answer is a Phases.
+	// LaunchTimingsSubsystem: anybody who holds the key asks the launcher's agent how far the launch is; the answer is a LaunchTimings.
 	LaunchTimingsSubsystem = "lockstep-phases"
 	// WarningsSubsystem: the controller asks the launcher's agent what it sees go wrong while the command runs; the request is
 	// the JobWarnings that it knows. The answer comes once they differ, and after WarningsHold at the latest.
@@ -112,16 +112,16 @@ type Progress struct {
 	Ranks []RankSchedule `json:"ranks,omitempty"`
 }
 
-// LaunchRemains is what runs in a pod of what a launch started there.
+// LaunchRemains describes what a launch has left running in a pod.
 type LaunchRemains struct {
-	// Launcher is the process of an MPI launcher that waits here for ranks of its own, 0 for none: not that of `prun`, whose
+	// Launcher is the PID of an MPI launcher that waits in this pod for its own ranks, or 0. `prun` does not count: its
 	// ranks belong to `prte`.
 	Launcher int `json:"launcher,omitempty"`
 	// Programs counts the running programs, without launch daemons and remote shells. Started reports whether there ever was
 	// one: one runs, or a launch daemon has waited for the end of one.
 	Programs int  `json:"programs,omitempty"`
 	Started  bool `json:"started,omitempty"`
-	// Orphans are programs that have lost their launch, as a child that a rank left in the background, at most MaxOrphans.
+	// Orphans lists at most MaxOrphans programs whose launch has ended, such as a child that a rank left in the background.
 	Orphans []StuckProcess `json:"orphans,omitempty"`
 	// OrphanWork grows as orphans compute or write: hundredths of seconds and KiB.
 	OrphanWork uint64 `json:"orphanWork,omitempty"`

@@ -63,8 +63,7 @@ func raiseMaxMapCount(file string, out io.Writer) (restore func() error, err err
 	return func() error { return os.WriteFile(file, before, 0o644) }, os.WriteFile(file, []byte(strconv.Itoa(mapsNeeded)), 0o644)
 }
 
-// fakeClockSpeed tells the kubelet of a guest how fast its clock is. It looks for that in /proc/cpuinfo and does not start without it (cadvisor's
-// GetClockSpeed); a kernel in user mode says there only on what machine it runs, with the machine's name. So that is the name it gets.
+// fakeClockSpeed tells the kubelet of a guest how fast its clock is. It looks for that in /proc/cpuinfo and does not start without it (cadvisor does so); a kernel in user mode says there only on what machine it runs, with the machine's name. So that is the name it gets.
 func fakeClockSpeed() error {
 	if err := unix.Unshare(unix.CLONE_NEWUTS); err != nil {
 		return fmt.Errorf("give the guest's machine a name of its own: %w", err)

@@ -1,5 +1,5 @@
 // Package jsonnet evaluates spec files that are Jsonnet programs. A program yields one document or an array of documents; or it is a
-// function that overlays change objects with (call.go).
+// function that overlays change objects with (function_caller.go).
 //
 // Programs are pure: no external variables, no native functions, no clock, no network. Imports (import, importstr,
 // importbin) are relative to the file that imports and lead to regular files below the root of the repository.
@@ -9,7 +9,7 @@
 // process (the overflow of a Go stack cannot be caught). Programs of strangers are therefore evaluated by SubprocessEvaluator: in a process of its
 // own, which has limits on processor time, memory and stack from the operating system and is ended when it reaches one; the file in
 // its hands is then reported and the others go on. The process opens no file: it asks for imports, and the repository, which may be
-// the tree of a git revision, stays here. Here evaluates without limits.
+// the tree of a git revision, stays here. InProcessEvaluator has no limits.
 package jsonnet
 
 import (

@@ -121,8 +121,8 @@ func runtimeLabels(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	return labels
 }
 
-// podLabels mark pods of compiled runtimes: what is opened for jobs of other runtimes must not be open to them, also not while a cluster
-// changes its executor.
+// podLabels mark pods of compiled runtimes, so that policies for jobs of other runtimes never select them, not even while a
+// cluster changes its executor.
 func podLabels(r *plan.Runtime) map[string]string {
 	return map[string]string{mpi.ImplementationLabel: string(r.Implementation.V)}
 }

@@ -17,8 +17,8 @@ import (
 // width is where comments are wrapped, in characters.
 const width = 100
 
-// SpecText returns the text of a spec. SchemaPath is where an editor finds the schema, relative to the spec. Values is what is known. Names
-// are by key those that an example may have: a key that names another spec is better explained by one that exists.
+// SpecText returns the text of a spec. schemaPath is where an editor finds the schema, relative to the spec. values holds the known settings; names
+// holds by key the names that an example may use: a key that names another spec is better explained by one that exists.
 func SpecText(kind jsonschema.Kind, name, schemaPath string, values Values, names map[string]string) []byte {
 	root := kind.Schema()
 	w := &specWriter{root: root, values: values, names: names}

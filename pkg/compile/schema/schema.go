@@ -1,8 +1,8 @@
 // Package schema says what the API server of a cluster would refuse, without an API server.
 //
 // A build embeds an archive of schemas: OpenAPI v3 of each Kubernetes minor version that a cluster may run, and the CRDs of the
-// projects whose objects a bundle holds, all taken from pinned modules by the command in gen. For names the Schemas of one minor
-// version; Check walks an object beside the schema of its kind and returns what is wrong with it:
+// projects whose objects a bundle holds, all taken from pinned modules by the command in gen. SchemasFor returns the Schemas of one minor
+// version; Schemas.Check walks an object beside the schema of its kind and returns what is wrong with it:
 //
 //   - fields that the schema does not know, wrong types, missing fields, and every constraint of OpenAPI and of structural
 //     schemas (check.go, check_scalar.go, check_list_items.go);

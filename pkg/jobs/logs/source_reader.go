@@ -125,7 +125,7 @@ func (r *sourceReader) readPreviousRun(ctx context.Context, status ContainerStat
 	return nil
 }
 
-// expectBeginning has the next lines, which are the first of a run, checked for whether kubelet has deleted earlier ones.
+// expectBeginning makes the next read check whether kubelet has deleted the first lines of the run.
 func (r *sourceReader) expectBeginning(status ContainerStatus) {
 	if status.HasAgent && !r.options.isLimited() {
 		r.seen.noteCut = func() {

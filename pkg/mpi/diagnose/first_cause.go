@@ -13,7 +13,7 @@ import (
 // a pod that was taken away. A pod that was taken away after the last launch does not count at all.
 //
 // JobSet deletes the pods of a failed job, and what a pod does that is being deleted is not a cause. A deletion is one itself
-// when no other failure shows, see Taken.
+// when no other failure shows, see FirstDisruption.
 func FirstCause(pods []Pod, noted []Cause) *Cause {
 	causes := append(slices.DeleteFunc(podDisruptions(pods), func(c Cause) bool { return followsDeletion(c, noted) }), noted...)
 	causes = slices.DeleteFunc(causes, func(c Cause) bool { return deletedAfterWork(c, pods) })

@@ -69,7 +69,7 @@ func PullIsFinal(image, said string) bool {
 const firstFailing = "; first failing pod: "
 
 // imagePullProblem names the first failing pod, the image and the registry's own words. Kubelet alternates between the error and
-// a back-off, which in Kubernetes before 1.32 does not repeat the error (see Keep).
+// a back-off, which in Kubernetes before 1.32 does not repeat the error (see PreferRegistryWords).
 func imagePullProblem(pod Pod, c Container) *Cause {
 	words := registryWords(c.Waiting.Message)
 	message := fmt.Sprintf("Failed to pull image '%s'", c.Image)

@@ -248,7 +248,7 @@ var reasonDocs = []ReasonDoc{
 		"The launcher's verdict, with stacks where the container allows it.",
 		"look for ranks that wait for each other: a collective call that not all ranks make, or a data loader that waits"},
 	{LaunchStuck, ByInfrastructure, "an MPI launcher waits although no rank runs",
-		"The agents of all pods: launch daemons at most run, and the launcher waits. If ranks ran, they have all ended: the launcher is ended a minute later, and the job ends as its ranks did. If none ever started, the job goes on.",
+		"The agents of all pods see no rank, at most launch daemons, while the launcher waits. If ranks ran, they have all ended: the launcher is ended a minute later, and the job ends as its ranks did. If none ever started, the job goes on.",
 		"start the job again: some versions of MPI do this now and then (Open MPI 5.0.7 after very short launches); if the message names programs that ranks left behind, end these in the program, or detach their output (`>/dev/null 2>&1 &`)"},
 	{RankStopped, ByApplication, "a rank is stopped by a signal such as SIGSTOP, and the others wait for it",
 		"The agent of the node: the kernel shows the rank as stopped. The job goes on.",

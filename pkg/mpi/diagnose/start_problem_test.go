@@ -176,7 +176,7 @@ func TestPullIsFinal(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+func TestPreferRegistryWords(t *testing.T) {
 	pull := func(message string) Cause {
 		return *imagePullProblem(worker(), Container{Image: "a:1", Waiting: &ContainerWaiting{"ErrImagePull", message}})
 	}

@@ -37,8 +37,8 @@ type Job struct {
 	Requested time.Time
 	// Runtime is what the job is made from.
 	Runtime Runtime
-	// Trace has the run of the job recorded, as variables of all its pods. TraceRefused is why what the user asks for cannot be, or nil:
-	// then nothing is recorded, and whoever has a say refuses the job.
+	// Trace holds the variables that make all pods record the run. TraceRefused reports why the trace that the user asks for is
+	// impossible; if it is not nil, nothing is recorded, and preflight refuses the job.
 	Trace        []corev1.EnvVar
 	TraceRefused *Refusal
 }

@@ -24,10 +24,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"lockstep.dev/lockstep/pkg/compile/source"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Dir is an open output folder; it implements emit.Dir.

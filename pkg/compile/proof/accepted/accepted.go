@@ -1,8 +1,8 @@
 // Package accepted proves that the API server of a cluster accepts what was compiled for it: every object, ours, rendered by a chart
 // or changed by a patch, is checked against the schemas of the cluster's version of Kubernetes (package schema says what that covers).
 //
-// Servers is made once per run, so that clusters share schemas; Of says what is known of one cluster's server; Prove looks at the
-// objects of one unit and is safe to call from many goroutines. What the server would say about a field is reported at the line
+// A run has one Servers, so that clusters share schemas; ServerOf returns one cluster's Server; Server.Prove looks at the objects
+// of one unit and is safe to call from many goroutines. What the server would say about a field is reported at the line
 // of the spec, chart or patch that the field comes from.
 //
 // Not proven, and said once: everything if the build has no schemas, and what changed between two versions if there are schemas of a

@@ -69,7 +69,7 @@ func (m *kueueModel) addQueue(q *queue) {
 // maxDepth bounds the height of a tree of cohorts: a circle is found by a check, and must not hang a proof.
 const maxDepth = 64
 
-// subtreeQuota is all that a queue or cohort has, with what its members lend it (updateCohortResourceNode).
+// subtreeQuota is all that a queue or cohort has, with what its members lend it (pkg/cache/scheduler updateCohortResourceNode).
 func (m *kueueModel) subtreeQuota(q *queue, flavor, resource string, depth int) int64 {
 	total := q.quotaOf(flavor, resource).nominal
 	if !q.cohort || depth > maxDepth {
@@ -112,7 +112,7 @@ func (m *kueueModel) potentialAvailableAt(q *queue, flavor, resource string, dep
 	return value
 }
 
-// mayCharge reports whether Kueue may charge a pod set to a flavor: labels, taints and topology (checkFlavorForPodSets). Only the labels
+// mayCharge reports whether Kueue may charge a pod set to a flavor: labels, taints and topology (pkg/scheduler/flavorassigner checkFlavorForPodSets). Only the labels
 // that some flavor of the group has count.
 func (m *kueueModel) mayCharge(q *queue, g *resourceGroup, set *podSet, f *flavor) bool {
 	for _, wanted := range set.selector {
@@ -151,7 +151,7 @@ func (t toleration) admits(taint toleration) bool {
 	return t.operator == "Exists" || t.value == taint.value
 }
 
-// suitsTopology reports whether the flavor suits the pod set's wish for a topology level, or its lack (checkPodSetAndFlavorMatchForTAS).
+// suitsTopology reports whether the flavor suits the pod set's wish for a topology level, or its lack (pkg/scheduler/flavorassigner checkPodSetAndFlavorMatchForTAS).
 func (m *kueueModel) suitsTopology(q *queue, set *podSet, f *flavor) bool {
 	if set.level == "" {
 		return f.topology == "" || q.allFlavorsHaveTopology(m.flavors)

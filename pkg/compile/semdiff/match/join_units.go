@@ -36,7 +36,7 @@ func (t *Totals) Add(other Totals) {
 }
 
 // JoinUnits puts the units of a cluster together. It finds the objects that one unit lost and another one has, and those that have another
-// name. MayBe reports whether a tenant may be another one under a new name.
+// name. mayBe reports whether a tenant may be another one under a new name.
 func JoinUnits(units []Unit, mayBe func(was, is string) bool) Cluster {
 	j := unitJoiner{mayBe: mayBe}
 	var removals object.Removals

@@ -114,7 +114,7 @@ func isImmutableField(c *match.Change) bool {
 		return c.Path[0] == "spec" && c.Before.Root.Scalar("spec", "topologyName") != ""
 	}
 	if kind == "PersistentVolume" {
-		// All but where the data is (ValidatePersistentVolumeUpdate).
+		// All but where the data is (k8s.io/kubernetes pkg/apis/core/validation ValidatePersistentVolumeUpdate).
 		return c.Path[0] == "spec" && len(c.Path) > 1 && !slices.Contains(changeableOfVolumes, c.Path[1])
 	}
 	if (kind == "ConfigMap" || kind == "Secret") && c.Before.Root.Scalar("immutable") == "true" {

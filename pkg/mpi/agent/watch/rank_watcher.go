@@ -71,7 +71,7 @@ type rankEnd struct {
 	at time.Time
 }
 
-// NewRankWatcher returns a watch that has seen nothing yet, beside the tracker of this pod. StartersOnly reports whether no rank
+// NewRankWatcher returns a watch that has seen nothing yet, beside the tracker of this pod. startersOnly reports whether no rank
 // runs in this pod.
 func NewRankWatcher(tracker *ProcessTracker, startersOnly bool) *RankWatcher {
 	root := os.DirFS("/proc")

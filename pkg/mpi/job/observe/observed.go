@@ -52,7 +52,7 @@ type Observed struct {
 	// NamespaceTerminating says that the namespace is being deleted. It is asked only where the JobSet is gone (JobSetGone): it may go
 	// before its TrainJob.
 	NamespaceTerminating bool
-	// Hostfile is the digest of the runtime that the hostfile's ConfigMap keeps; AsMade sets it.
+	// Hostfile is the digest of the runtime that the hostfile's ConfigMap keeps; RestoreRuntime sets it.
 	Hostfile string
 	// Jobs are those that carry the label of the TrainJob.
 	Jobs []metav1.PartialObjectMetadata
@@ -62,7 +62,7 @@ type Observed struct {
 	Gate *GateState
 	// Bounds are what the namespace lets the job have. They are read as long as JobSet is not ours.
 	Bounds NamespaceBounds
-	// History is since when facts hold, by the clock of this process; Remember sets it.
+	// History is since when facts hold, by the clock of this process; RememberSince sets it.
 	History History
 	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEvictionReason says so.
 	Eviction *kueue.Eviction

@@ -56,7 +56,7 @@ func (f *Facts) addLauncherResources(seen *diagnose.Pod) {
 const jobBackoffLimit = 6
 
 // jobsGivenUp returns the replicated jobs whose Job deletes all its pods for the restarts of their containers. Kubernetes adds up
-// those of all containers of all pods that have not ended (pastBackoffLimitOnFailure in the Job controller), and a pod that ends
+// those of all containers of all pods that have not ended (k8s.io/kubernetes pkg/controller/job pastBackoffLimitOnFailure), and a pod that ends
 // because it is being deleted still counts here.
 func (f *Facts) jobsGivenUp() []string {
 	if !f.OwnsJobSet() {

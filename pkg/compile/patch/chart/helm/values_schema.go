@@ -19,7 +19,7 @@ func (refusingLoader) Load(url string) (any, error) {
 }
 
 // validateValues judges the values of a chart and of its dependencies by their schemas, in the order and the words of the SDK's
-// ValidateAgainstSchema, which loads references to files and to servers and takes no other loader.
+// pkg/chart/common/util ValidateAgainstSchema, which loads references to files and to servers and takes no other loader.
 func validateValues(c *chart.Chart, values map[string]any) error {
 	var wrong strings.Builder
 	collectSchemaErrors(&wrong, c, values)

@@ -31,7 +31,7 @@ type proxyWatch struct {
 	command int
 }
 
-// WatchProxy returns a context that ends with errRanksWait when the command has to be ended, because it hangs.
+// WatchProxy returns a context that ends with ErrRanksWait when the command has to be ended, because it hangs.
 func WatchProxy(ctx context.Context, proxies *Proxies, line string) (context.Context, *proxyWatch) {
 	ctx, end := context.WithCancelCause(ctx)
 	return ctx, &proxyWatch{proxies: proxies, hydra: program.StartsHydraProxy(line), ctx: ctx, end: end}

@@ -5,9 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"lockstep.dev/lockstep/test/images/archive"
-
 	"lockstep.dev/lockstep/test/cluster/internal/programs"
+	"lockstep.dev/lockstep/test/images/archive"
 )
 
 // The cluster's own images. The registry does not exist: everything comes from

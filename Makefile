@@ -9,7 +9,6 @@ BIN := build/bin
 # One cache of finished programs for all checkouts; the programs themselves follow XDG_CACHE_HOME.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lockstep
 GO_MODULES := . test/cluster test/dashboards test/images test/integration/kueue test/network
-GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 SUITE := test/suite
 WAITING := pkg/mpi/agent/waiting
 SCHEMAS := pkg/compile/schema/embedded/schemas.zip
@@ -133,12 +132,12 @@ guest-fresh: $(BIN)/images $(BIN)/guest ## Run `make demo` in a guest that has G
 	@$(BIN)/guest -limit 24h fresh
 
 .PHONY: verify
-verify: fmt tidy lint golden specs vulnerabilities ## Format, tidy, lint, compare goldens, check the specs and what is linked; fail if anything changed
-	@git diff --exit-code
+verify: $(BIN)/golangci-lint $(BIN)/habits $(BIN)/runtime-compiler ## Judge format, modules, lint, specs, goldens, links, names, counts and commit messages; change nothing
+	@GO_MODULES="$(GO_MODULES)" $(SUITE)/verify
 
 .PHONY: fmt
-fmt: ## Format all Go files
-	@gofmt -w $(GO_FILES)
+fmt: $(BIN)/golangci-lint ## Format all Go files
+	@for module in $(GO_MODULES); do (cd $$module && $(CURDIR)/$(BIN)/golangci-lint fmt --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: tidy
 tidy: ## Tidy the modules that are ours
@@ -149,8 +148,16 @@ lint: $(BIN)/golangci-lint ## Run the linters, import arrows included
 	@for module in $(GO_MODULES); do (cd $$module && $(CURDIR)/$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 .PHONY: golden
-golden: $(SCHEMAS) ## Compare compiled output with the golden files
-	@go test ./pkg/compile/...
+golden: $(SCHEMAS) ## Compare golden files, pages and schemas with the code that they are made from
+	@$(SUITE)/goldens
+
+.PHONY: update
+update: $(SCHEMAS) ## Write golden files, pages and schemas again
+	@$(SUITE)/goldens -update
+
+.PHONY: ratchet
+ratchet: $(BIN)/habits ## Record today's counts of lines and of turns of phrase, which may never rise without a reason
+	@$(BIN)/habits counts -write
 
 .PHONY: specs
 specs: $(BIN)/runtime-compiler ## Check the specs of this repository and their form
@@ -296,6 +303,9 @@ $(BIN)/kubectl-mpi: FORCE
 
 $(BIN)/demo: FORCE
 	@go build -o $@ ./test/demo
+
+$(BIN)/habits: FORCE
+	@go build -o $@ ./test/habits
 
 $(BIN)/guest: FORCE
 	@go build -o $@ ./test/guest

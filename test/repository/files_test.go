@@ -11,7 +11,7 @@ import (
 	"lockstep.dev/lockstep/test/reporoot"
 )
 
-// findFiles returns the absolute paths of the files with a suffix, without built ones. It walks instead of asking git, because
+// findFiles returns the absolute paths of the files with a suffix, without built ones. It walks instead of asking git:
 // Go runs a test again when a folder that the test has listed changes.
 func findFiles(t *testing.T, suffix string) []string {
 	t.Helper()

@@ -86,6 +86,9 @@ func TestNamedDocuments(t *testing.T) {
 	}
 	for _, suffix := range []string{".go", ".py", ".sh", ".yml", "Makefile"} {
 		for _, path := range findFiles(t, suffix) {
+			if filepath.Base(filepath.Dir(path)) == "habits" { // whose tests make pages up
+				continue
+			}
 			content, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)

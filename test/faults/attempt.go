@@ -157,7 +157,7 @@ func (t *attempt) unsettled(ctx context.Context) []string {
 		secret := &corev1.Secret{}
 		key := client.ObjectKey{Namespace: t.job.Namespace, Name: mpi.SSHAuthSecretName(t.job.Name)}
 		err = client.IgnoreNotFound(t.admin.Client.Get(ctx, key, secret))
-		if secret.Name != "" {
+		if len(secret.OwnerReferences) > 0 { // not one that the fault made
 			left = append(left, "Secret "+key.Name)
 		}
 		return len(left) == 0, err

@@ -249,7 +249,7 @@ func TestOtherFrameworks(t *testing.T) {
 	}
 	c := clientOf(t, []client.Object{jobOf("a"), torch}, interceptor.Funcs{})
 	for command, want := range map[string]string{
-		"list": "torch     Creating", "get a": "torch", "describe a": "torch (torch)", "why a": "Creating", "runtimes": "torch   torch",
+		"list": "torch     Creating", "get a": "torch", "describe a": "torch (torch)", "why a": "Ask an admin whether Trainer runs", "runtimes": "torch   torch",
 		"preflight b --runtime torch -- python train.py": "not seen  room: how many pods a job of runtime `torch` has, only its framework knows",
 	} {
 		if got := runFor(t, t.Context(), c, strings.Fields(command)...); got.code != 0 || !strings.Contains(got.out, want) {

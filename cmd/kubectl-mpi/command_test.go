@@ -325,7 +325,7 @@ func TestErrors(t *testing.T) {
 		"who gives it":       {forbidden("jane", "patch", "trainjobs"), []string{"suspend", "train"}, exitForbidden, "editors of tenant `cv` may do this: ask its admins"},
 		"a policy refuses":   {policy, []string{"suspend", "train"}, exitRefused, "the API server refuses it: too large"},
 		"no tenant's right":  {forbidden("jane", "patch", "mpijobs"), []string{"suspend", "train"}, exitForbidden, "No role of a tenant gives this right: ask an admin of the cluster"},
-		"too many jobs":      {full, []string{"suspend", "train"}, exitRefused, "`kubectl mpi list --status complete,failed --namespace team` lists them, and `kubectl mpi delete JOB --namespace team`"},
+		"too many jobs":      {full, []string{"suspend", "train"}, exitRefused, "`kubectl mpi list --status complete,failed --namespace team` lists them, and `kubectl mpi delete --finished --namespace team`"},
 		"an expired token":   {apierrors.NewUnauthorized("no"), []string{"suspend", "train"}, exitForbidden, "does not know you"},
 		"a name is near":     {nil, []string{"get", "trian"}, 1, "there is no TrainJob `trian`. Did you mean `train`?"},
 		"a name is far":      {nil, []string{"get", "zzz"}, 1, "there are train"},

@@ -22,38 +22,63 @@ type deleteCommand struct {
 	*kube
 	wait    bool
 	timeout time.Duration
+	// finished deletes the jobs that are over, instead of named ones.
+	finished bool
+	// older is how long ago they ended at least; mine leaves out the jobs of other users.
+	older time.Duration
+	mine  bool
 }
 
 func newDelete(k *kube) *cobra.Command {
 	d := &deleteCommand{kube: k}
 	cmd := &cobra.Command{
-		Use:   "delete NAME...",
+		Use:   "delete NAME... | --finished",
 		Short: "Delete jobs, with all that was made for them",
 		Long: `Delete jobs. Pods, logs, the JobSet, the key and the network policies of a job go with it. Volumes and what is on them stay.
 With --wait it returns when the pods are gone, too.`,
 		Example: `  kubectl mpi delete train
 
   # When it returns, the name and the machines are free
-  kubectl mpi delete train --wait`,
-		Args:              cli.ArgsBetween(1, maxNames),
+  kubectl mpi delete train --wait
+
+  # Your jobs that ended more than an hour ago
+  kubectl mpi delete --finished --older 1h --mine`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if d.finished {
+				return cli.ArgsBetween(0, 0)(cmd, args)
+			}
+			return cli.ArgsBetween(1, maxNames)(cmd, args)
+		},
 		ValidArgsFunction: k.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.timeout < 0 {
 				return usageErrorf("--timeout is %s: it is a length of time such as `90s`", d.timeout)
 			}
+			if d.older < 0 {
+				return usageErrorf("--older is %s: it is a length of time such as `1h`", d.older)
+			}
 			if cmd.Flags().Changed("timeout") && !d.wait {
 				return usageErrorf("`--timeout` is for `--wait`: without it nothing is waited for")
 			}
-			var failed []error
-			for _, name := range args {
-				if cmd.Context().Err() != nil { // said once for all that are left
-					return errors.Join(append(failed, exitWith(exitInterrupted, errInterrupted))...)
-				}
-				failed = append(failed, k.explainError(cmd.Context(), d.deleteJob(cmd.Context(), name)))
+			if !d.finished && (d.mine || cmd.Flags().Changed("older")) {
+				return usageErrorf("`--older` and `--mine` are for `--finished`: without it the jobs are named")
 			}
-			return errors.Join(failed...)
+			if d.finished {
+				return d.deleteFinished(cmd.Context())
+			}
+			k.noGuess = true
+			return d.deleteAll(cmd.Context(), args, func(name string) error {
+				j, err := d.readJob(cmd.Context(), name)
+				if err != nil {
+					return err
+				}
+				return d.deleteJob(cmd.Context(), j)
+			})
 		},
 	}
+	cmd.Flags().BoolVar(&d.finished, "finished", false, "delete the jobs of the namespace that are over")
+	cmd.Flags().DurationVar(&d.older, "older", 0, "with --finished: only jobs that ended longer ago than this, such as 1h")
+	cmd.Flags().BoolVar(&d.mine, "mine", false, "with --finished: only jobs that you made with kubectl mpi")
 	cmd.Flags().BoolVar(&d.wait, "wait", false, "return when all that was made for the jobs is gone")
 	cmd.Flags().DurationVar(&d.timeout, "timeout", 5*time.Minute, "how long --wait waits")
 	return cmd
@@ -62,11 +87,51 @@ With --wait it returns when the pods are gone, too.`,
 // maxNames is how many jobs are deleted at a time.
 const maxNames = 1000
 
-func (d *deleteCommand) deleteJob(ctx context.Context, name string) error {
-	j, err := d.readJob(ctx, name)
+// deleteAll deletes jobs one after the other. A failure keeps none of the others.
+func (d *deleteCommand) deleteAll(ctx context.Context, names []string, one func(name string) error) error {
+	var failed []error
+	for _, name := range names {
+		if ctx.Err() != nil { // reported once for all that are left
+			return errors.Join(append(failed, exitWith(exitInterrupted, errInterrupted))...)
+		}
+		failed = append(failed, d.explainError(ctx, one(name)))
+	}
+	return errors.Join(failed...)
+}
+
+func (d *deleteCommand) deleteFinished(ctx context.Context) error {
+	c, err := d.Client()
 	if err != nil {
 		return err
 	}
+	selection, user := fetch.JobSelection{}, ""
+	if selection.Namespace, err = d.Namespace(); err != nil {
+		return err
+	}
+	if d.mine {
+		if user, err = fetch.UserName(ctx, c); err != nil {
+			return err
+		}
+	}
+	objects, _, err := fetch.ListJobs(ctx, c, selection)
+	if err != nil {
+		return err
+	}
+	found, names, now := map[string]view.Job{}, []string(nil), time.Now()
+	for _, o := range objects {
+		j := view.JobOf(o)
+		isOld := d.older == 0 || j.Times.Ended != nil && now.Sub(j.Times.Ended.Time) >= d.older
+		if j.IsFinished() && isOld && (!d.mine || j.User == user) {
+			found[j.Name], names = j, append(names, j.Name)
+		}
+	}
+	if len(names) == 0 {
+		fmt.Fprintf(d.streams.ErrOut, "no such job is over in namespace %s\n", selection.Namespace)
+	}
+	return d.deleteAll(ctx, names, func(name string) error { return d.deleteJob(ctx, found[name]) })
+}
+
+func (d *deleteCommand) deleteJob(ctx context.Context, j view.Job) error {
 	c, err := d.Client()
 	if err != nil {
 		return err

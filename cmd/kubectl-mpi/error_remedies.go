@@ -70,7 +70,7 @@ func (k *kube) notFoundHint(ctx context.Context, e *apierror.ExplainedError) str
 	switch near, found := diag.Nearest(e.Name, names); {
 	case err != nil:
 		return ""
-	case found:
+	case found && !k.noGuess:
 		return fmt.Sprintf("did you mean `%s`?", near)
 	case len(names) == 0:
 		return fmt.Sprintf("there are none in namespace `%s`: --namespace chooses another", namespace)
@@ -84,7 +84,7 @@ func (k *kube) quotaRemedy(e *apierror.ExplainedError) string {
 	if err != nil || !strings.Contains(e.Message, "exceeded quota") || !strings.Contains(e.Message, "count/trainjobs") {
 		return ""
 	}
-	return fmt.Sprintf("the quota counts jobs that are over too: %s lists them, and %s makes room", k.commandHint(namespace, "list --status complete,failed"), k.commandHint(namespace, "delete JOB"))
+	return fmt.Sprintf("the quota counts jobs that are over too: %s lists them, and %s makes room", k.commandHint(namespace, "list --status complete,failed"), k.commandHint(namespace, "delete --finished"))
 }
 
 // capitalizeFirst begins a sentence.

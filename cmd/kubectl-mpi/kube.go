@@ -22,6 +22,8 @@ type kube struct {
 
 	config *rest.Config
 	reader client.WithWatch
+	// noGuess leaves out the name that a wrong one is probably meant to be, for commands that destroy.
+	noGuess bool
 }
 
 func newKube(streams genericiooptions.IOStreams) *kube {

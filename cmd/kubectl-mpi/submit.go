@@ -110,9 +110,9 @@ func readFolderFiles(folder string) (submit.Files, error) {
 // launchFlags are those of all commands that make a job.
 type launchFlags struct {
 	outputFlag
-	dryRun                  string
-	wait, follow, preflight bool
-	timeout                 time.Duration
+	dryRun                            string
+	wait, follow, preflight, failFast bool
+	timeout                           time.Duration
 }
 
 func (f *launchFlags) registerFlags(cmd *cobra.Command) {
@@ -123,6 +123,7 @@ func (f *launchFlags) registerFlags(cmd *cobra.Command) {
 	flags.BoolVar(&f.follow, "follow", false, "show what it prints until it is over; the exit code says how it ended")
 	flags.BoolVar(&f.preflight, "preflight", false, "make no job that can never run as it is")
 	flags.DurationVar(&f.timeout, "timeout", 0, "how long to wait at most, such as 2h; the job goes on after that")
+	flags.BoolVar(&f.failFast, "fail-fast", false, "with --wait or --follow: "+failFastHelp)
 	cli.CompleteFlag(cmd, "dry-run", "client", "server")
 }
 
@@ -136,6 +137,8 @@ func (f *launchFlags) validate() error {
 		return usageErrorf("--timeout is %s: it is a length of time such as `2h`, or 0 for as long as it takes", f.timeout)
 	case f.timeout > 0 && !f.wait && !f.follow:
 		return usageErrorf("`--timeout` is for `--wait` and `--follow`: without one of them nothing is waited for")
+	case f.failFast && !f.wait && !f.follow:
+		return usageErrorf("`--fail-fast` is for `--wait` and `--follow`: without one of them nothing is waited for")
 	}
 	return f.outputFlag.validate()
 }
@@ -426,8 +429,9 @@ func (k *kube) followOrWait(ctx context.Context, jobs []*trainer.TrainJob, f lau
 // waitForEnd shows what a job prints, if that is asked for, and waits for its end. Before it runs there is nothing to print, and a line says what
 // it waits for.
 func (k *kube) waitForEnd(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
+	w := &waitCommand{kube: k, what: forStarted, seen: true, failFast: f.failFast}
 	if f.follow {
-		if _, err := (&waitCommand{kube: k, what: forStarted, seen: true}).waitForJob(ctx, client.ObjectKeyFromObject(job)); err != nil {
+		if _, err := w.waitForJob(ctx, client.ObjectKeyFromObject(job)); err != nil {
 			return err
 		}
 		show := logsFlags{follow: true, tail: -1, color: "auto", format: string(logs.Text), most: maxLogs}
@@ -435,6 +439,7 @@ func (k *kube) waitForEnd(ctx context.Context, job *trainer.TrainJob, f launchFl
 			return err
 		}
 	}
-	_, err := (&waitCommand{kube: k, what: forComplete, seen: true}).waitForJob(ctx, client.ObjectKeyFromObject(job))
+	w.what = forComplete
+	_, err := w.waitForJob(ctx, client.ObjectKeyFromObject(job))
 	return err
 }

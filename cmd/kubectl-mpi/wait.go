@@ -15,6 +15,8 @@ import (
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
@@ -35,6 +37,10 @@ type waitCommand struct {
 	timeout time.Duration
 	// seen: the job was there.
 	seen bool
+	// failFast ends the wait for a cause that the user of the job has to mend.
+	failFast bool
+	// shown is the reason of the cause that was shown last.
+	shown mpi.Reason
 }
 
 func newWait(k *kube) *cobra.Command {
@@ -43,7 +49,8 @@ func newWait(k *kube) *cobra.Command {
 		Use:   "wait NAME",
 		Short: "Wait until a job runs, is complete, or has ended",
 		Long: `Wait until a job runs, is complete, or has ended. The exit code says what became of it: 0 what was waited for, 3 the job failed or was refused,
-4 it did not come in time, 130 somebody pressed Ctrl-C; the job goes on then.
+4 it did not come in time, 130 somebody pressed Ctrl-C; the job goes on then. Standard error shows what keeps the job,
+and what to do.
 
 --for=ended ends with 0 for a job that failed too. It watches, and goes on when a watch is lost or the API server is away for a while.`,
 		Example: `  # Until it has done its work
@@ -73,10 +80,13 @@ func newWait(k *kube) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&w.what, "for", forComplete, "what to wait for: running, complete or ended")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 0, "how long to wait, such as 90s; 0 means as long as it takes")
+	cmd.Flags().BoolVar(&w.failFast, "fail-fast", false, failFastHelp)
 	cli.CompleteFlag(cmd, "for", forRunning, forComplete, forEnded)
 	w.output.registerFlag(cmd, false)
 	return cmd
 }
+
+const failFastHelp = "end with 3 as soon as the job waits for what you have to mend, such as an image or a claim"
 
 func (w *waitCommand) validate() error {
 	switch w.what {
@@ -113,11 +123,32 @@ func (w *waitCommand) waitForJob(ctx context.Context, key client.ObjectKey) (vie
 			return false, err
 		}
 		j, w.seen = view.JobOf(objects), true
+		if !j.IsFinished() && !w.isStuck(j) {
+			line.ClearLine()
+			w.showCause(j)
+		}
 		line.ShowText(progressLine(j, time.Now()))
-		return w.isReached(j), nil
+		return w.isReached(j) || w.isStuck(j), nil
 	}, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name})
 	line.ClearLine()
 	return j, w.waitError(ctx, limited, key, j, err)
+}
+
+// isStuck reports whether the wait ends early, for a cause that the user of the job has to mend.
+func (w *waitCommand) isStuck(j view.Job) bool {
+	return w.failFast && !j.IsFinished() && j.Cause != nil && diagnose.IsForUser(j.Cause.Reason)
+}
+
+// showCause prints what keeps a job, once for each change, and what to do.
+func (w *waitCommand) showCause(j view.Job) {
+	var reason mpi.Reason
+	if j.Cause != nil {
+		reason = j.Cause.Reason
+	}
+	if reason != w.shown && reason != "" {
+		fmt.Fprintf(w.streams.ErrOut, "%s: %s\n", j.Name, diagnose.StripEscapes(causeText(j)))
+	}
+	w.shown = reason
 }
 
 // cancelAfter returns a context that ends after a time. It has no deadline: the client refuses a request that its rate would delay beyond one, before
@@ -141,6 +172,9 @@ func (w *waitCommand) waitError(ctx, limited context.Context, key client.ObjectK
 	switch {
 	case err == nil && j.IsFinished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
 		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failureWord(j), causeText(j)))
+	case err == nil && w.isStuck(j):
+		return exitWith(exitJobFailed, fmt.Errorf("%s cannot run: %s\nIt waits until that is mended; %s ends it",
+			key.Name, diagnose.StripEscapes(causeText(j)), w.commandHint(key.Namespace, "delete %s", key.Name)))
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,10 +11,14 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/util/flowcontrol"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // TestWait: the exit code says what became of the job.
@@ -35,6 +41,32 @@ func TestWait(t *testing.T) {
 		got := runWith(t, []client.Object{c.job}, interceptor.Funcs{}, append([]string{"wait", "a"}, c.args...)...)
 		if got.code != c.code || !strings.Contains(got.out+got.errOut, c.want) {
 			t.Errorf("%s: ended with %d, want %d and `%s`: %s%s", name, got.code, c.code, c.want, got.out, got.errOut)
+		}
+	}
+}
+
+// TestWaitShowsTheCause: a user, or a pipeline, sees what keeps a job, also without a terminal, and may end at once.
+func TestWaitShowsTheCause(t *testing.T) {
+	const message = "there is no PersistentVolumeClaim `data`. What to do: make it"
+	const cause = "VolumeClaimMissing: " + message
+	held := jobOf("a", func(trainJob *trainer.TrainJob) {
+		trainJob.Labels = map[string]string{mpi.TrainJobLabel: "a"}
+		trainJob.Status.Conditions = []metav1.Condition{{
+			Type: job.Created, Status: metav1.ConditionFalse, Reason: "VolumeClaimMissing", Message: message,
+		}}
+	})
+	for flags, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"--timeout 50ms": {exitTimeout, "a: " + cause + "\n"},
+		"--fail-fast": {exitJobFailed, "a cannot run: " + cause +
+			"\nIt waits until that is mended; `kubectl mpi delete a --namespace team` ends it\n"},
+	} {
+		args := append([]string{"wait", "a"}, strings.Fields(flags)...)
+		got := runWith(t, []client.Object{held}, interceptor.Funcs{}, args...)
+		if got.code != want.code || !strings.Contains(got.errOut, want.text) || strings.Count(got.errOut, cause) > 2 {
+			t.Errorf("%s: ended with %d: %s", flags, got.code, got.errOut)
 		}
 	}
 }
@@ -166,5 +198,43 @@ func TestWaitEndsInItsOwnWords(t *testing.T) {
 	got := runFor(t, t.Context(), c, "wait", "a", "--timeout", "100ms")
 	if got.code != exitTimeout || !strings.Contains(got.errOut, "after 100ms a is") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestDeleteFinished: jobs that are over go together; a wrong name is answered without one that would go instead.
+func TestDeleteFinished(t *testing.T) {
+	before := func(ago time.Duration) func(*trainer.TrainJob) {
+		return func(trainJob *trainer.TrainJob) {
+			trainJob.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Now().Add(-ago))
+		}
+	}
+	objects := func() []client.Object {
+		return []client.Object{
+			jobOf("old", ended(trainer.TrainJobComplete, "Completed", "done"), before(2*time.Hour)),
+			jobOf("new", ended(trainer.TrainJobFailed, "JobsFailed", "no"), before(time.Minute)), jobOf("train"),
+		}
+	}
+	for flags, want := range map[string]struct {
+		code    int
+		deleted []string
+		text    string
+	}{
+		"--finished":             {0, []string{"new", "old"}, ""},
+		"--finished --older 1h":  {0, []string{"old"}, ""},
+		"--finished --older 3h":  {0, nil, "no such job is over in namespace team"},
+		"--finished --older -1h": {2, nil, "--older is -1h"},
+		"--finished train":       {2, nil, "`delete` takes no arguments, not 1"},
+		"train --mine":           {2, nil, "are for `--finished`"},
+		"traim":                  {1, nil, "namespace `team` there are"},
+	} {
+		got := runWith(t, objects(), interceptor.Funcs{}, append([]string{"delete"}, strings.Fields(flags)...)...)
+		var deleted []string
+		for _, found := range regexp.MustCompile(`trainjob/(\S+) deleted`).FindAllStringSubmatch(got.out, -1) {
+			deleted = append(deleted, found[1])
+		}
+		if got.code != want.code || !slices.Equal(deleted, want.deleted) || !strings.Contains(got.errOut, want.text) ||
+			strings.Contains(got.errOut, "did you mean") {
+			t.Errorf("%s: ended with %d, deleted %v: %s", flags, got.code, deleted, got.errOut)
+		}
 	}
 }

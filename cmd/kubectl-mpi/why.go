@@ -165,7 +165,8 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 		case j.Phase == phase.Running:
 			fmt.Fprintln(w, "Nothing is in its way.")
 		case j.Phase == phase.Creating && j.Executor == view.Stock && len(j.Nodes) == 0:
-			fmt.Fprintln(w, "Nothing has been made of it: its runtime is Kubeflow Trainer's. Ask an admin whether Trainer runs in this cluster.")
+			fmt.Fprintln(w, "Nothing has been made of it: its runtime is Kubeflow Trainer's. "+
+				"Ask an admin whether Trainer runs in this cluster.")
 		case !j.IsFinished():
 			fmt.Fprintln(w, "Nothing is known to be in its way: wait a little, and ask again.")
 		}

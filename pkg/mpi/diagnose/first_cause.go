@@ -53,6 +53,16 @@ func MustBeRecorded(reason mpi.Reason) bool {
 	return slices.Contains([]mpi.Reason{PodDeleted, Evicted, Preempted, MachineLost}, reason) || slices.Contains(givenUpReasons, reason)
 }
 
+// forUser are the causes of a job that waits until its user mends the TrainJob, or makes an object that it names.
+var forUser = []mpi.Reason{
+	RuntimeNotFound, NameTaken, LimitRangeViolated, PodSecurityDenied, PolicyDenied, PodInvalid, ServiceAccountMissing,
+	SecretMissing, ConfigMapMissing, VolumeClaimMissing, ImagePull, ContainerConfig, ContainerStartFailed,
+	CrashLoopBackOff,
+}
+
+// IsForUser reports whether no waiting helps against a cause, because the user of the job has to do something.
+func IsForUser(reason mpi.Reason) bool { return slices.Contains(forUser, reason) }
+
 // givenUpReasons are the causes of pods that their Job gives up.
 var givenUpReasons = []mpi.Reason{InitFailed, ContainerStartFailed, LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled}
 

@@ -64,7 +64,7 @@ func admissionFaults() []Fault {
 			}),
 		},
 		{
-			Name: "key name taken", How: "a Secret of somebody else has the name of the job's key",
+			Name: "key name taken", How: "a Secret of another owner has the name of the job's key",
 			Want: []mpi.Reason{diagnose.NameTaken}, Says: []string{"ssh-auth"},
 			Before: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 				secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: mpi.SSHAuthSecretName(t.job.Name), Namespace: t.job.Namespace}}

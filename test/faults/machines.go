@@ -53,7 +53,7 @@ func machineFaults() []Fault {
 			},
 		},
 		{
-			Name: "pod deleted", How: "somebody deletes the pod of a worker", Ranks: true, Shape: apart,
+			Name: "pod deleted", How: "a user deletes the pod of a worker", Ranks: true, Shape: apart,
 			Want: []mpi.Reason{diagnose.PodDeleted},
 			During: func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
 				pod, err := t.hit(ctx, mpi.NodeJob)
@@ -64,7 +64,7 @@ func machineFaults() []Fault {
 			},
 		},
 		{
-			Name: "pod deleted after its launch", How: "somebody deletes the pod of a worker while the script goes on without it: the job must complete all the same", Ranks: true,
+			Name: "pod deleted after its launch", How: "a user deletes the pod of a worker while the script goes on without it: the job must complete all the same", Ranks: true,
 			Shape: func(job *trainer.TrainJob) {
 				apart(job)
 				command("bash", "-c", "mpirun -n 4 mpi-hello --sleep 5 && sleep 25")(job)

@@ -44,7 +44,7 @@ type Runtime struct {
 	// SlotsPerNode is the default.
 	SlotsPerNode int32  `json:"slotsPerNode,omitempty"`
 	Image        string `json:"image,omitempty"`
-	// Resources are what a node gets: `cpu 2, memory 4Gi`.
+	// Resources are what a node requests, which a job may ask for, too: `cpu 2, memory 4Gi`.
 	Resources string `json:"resources,omitempty"`
 }
 
@@ -137,11 +137,11 @@ func intAnnotation(runtime *job.Runtime, annotation string) int32 {
 }
 
 func resourcesText(resources corev1.ResourceRequirements) string {
-	all := maps.Clone(resources.Requests)
+	all := maps.Clone(resources.Limits)
 	if all == nil {
 		all = corev1.ResourceList{}
 	}
-	maps.Copy(all, resources.Limits)
+	maps.Copy(all, resources.Requests) // a limit of CPU is more than a machine has
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		amount := all[name]

@@ -270,6 +270,9 @@ func TestCommandsOfJobs(t *testing.T) {
 		"CreateAndWait": {func(s *apiServer) {
 			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
 		}, "create -f " + good + " --wait", 3, "", "OOMKilled"},
+		"WaitAsJSON": {func(s *apiServer) {
+			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
+		}, "create -f " + good + " --wait -o jsonpath={.phase}", 3, "Failed", "OOMKilled"},
 		"CreateAndFollow": {func(s *apiServer) {
 			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(failed)
 			s.objects["/api/v1"+team+"pods"] = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}

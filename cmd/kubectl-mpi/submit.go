@@ -247,7 +247,7 @@ func (k *kube) readChoices(ctx context.Context, namespace string) ([]submit.Runt
 	return runtimes, queues, err
 }
 
-// createdJob is what is printed of a job that was made. It is stable.
+// createdJob is the stable output about a job that was made, or waited for.
 type createdJob struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -273,13 +273,23 @@ func (k *kube) launchJobs(ctx context.Context, jobs []*trainer.TrainJob, f launc
 	}
 	writeSubmitter(ctx, c, jobs)
 	all, err := k.createJobs(ctx, c, jobs, f, options)
-	if len(all) > 0 { // also those before one that was refused
+	printsEnd := f.wait && !f.follow && !f.isForPeople() && err == nil && f.dryRun == ""
+	if len(all) > 0 && !printsEnd { // also those before one that was refused
 		err = errors.Join(k.printCreated(all, f), err)
 	}
 	if err != nil || f.dryRun != "" {
 		return err
 	}
-	return k.followOrWait(ctx, jobs, f)
+	err = k.followOrWait(ctx, jobs, f)
+	if printsEnd {
+		for i := range all {
+			if found, err := fetch.ReadJob(ctx, c, client.ObjectKeyFromObject(jobs[i])); err == nil {
+				all[i].Phase = string(view.JobOf(found).Phase)
+			}
+		}
+		err = errors.Join(k.printCreated(all, f), err)
+	}
+	return err
 }
 
 // createJobs makes jobs until one cannot be made.

@@ -56,17 +56,21 @@ func RuntimeChoices(ctx context.Context, c client.Reader, namespace string) ([]s
 	return all, nil
 }
 
-// ListQueueNames returns the names of the LocalQueues of a namespace; none where the cluster does not queue, or they may not be listed.
+// ListQueueNames returns the names of the LocalQueues of a namespace, empty if the cluster does not queue, nil if the user
+// may not list them.
 func ListQueueNames(ctx context.Context, c client.Reader, namespace string) ([]string, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(LocalQueueKind.GroupVersion().WithKind(LocalQueueKind.Kind + "List"))
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) || apierrors.IsForbidden(err) {
+		switch {
+		case apierrors.IsForbidden(err):
 			return nil, nil
+		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+			return []string{}, nil
 		}
 		return nil, err
 	}
-	var names []string
+	names := []string{}
 	for i := range list.Items {
 		names = append(names, list.Items[i].GetName())
 	}

@@ -75,11 +75,14 @@ func findRuntime(all []Runtime, name string) (Runtime, error) {
 	return Runtime{}, fmt.Errorf("there is no runtime `%s`: there are %s", name, quoteNames(all, Runtime.runtimeName))
 }
 
-// ChooseQueue returns the queue of a name. Without a name it is the platform's, if there is one, or the only one; nothing queues where there is none.
+// ChooseQueue returns the queue of a name. Without a name it is the platform's, if there is one, or the only one, or "" if
+// there is none. The queues are nil if they are not known.
 func ChooseQueue(queues []string, platform, name string) (string, error) {
 	switch {
-	case name != "" && (slices.Contains(queues, name) || len(queues) == 0):
+	case name != "" && (slices.Contains(queues, name) || queues == nil):
 		return name, nil
+	case name != "" && len(queues) == 0:
+		return "", fmt.Errorf("there is no queue `%s`, nor any other in the namespace: leave `--queue` out", name)
 	case name != "":
 		if near, found := diag.Nearest(name, queues); found {
 			return "", fmt.Errorf("there is no queue `%s` in the namespace: did you mean `%s`?", name, near)

@@ -208,6 +208,8 @@ func TestChooseQueue(t *testing.T) {
 	}{
 		"None":      {nil, "", "", ""},
 		"NotListed": {nil, "mine", "mine", ""},
+		"NoQueues":  {[]string{}, "mine", "", "leave `--queue` out"},
+		"NoneOfAll": {[]string{}, "", "", ""},
 		"Named":     {[]string{"a", "b"}, "b", "b", ""},
 		"Platform":  {[]string{"a", "lockstep"}, "", "lockstep", ""},
 		"Only":      {[]string{"a"}, "", "a", ""},

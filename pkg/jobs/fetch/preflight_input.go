@@ -9,10 +9,11 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
@@ -42,7 +43,7 @@ func PreflightInput(ctx context.Context, c client.Client, job *trainer.TrainJob)
 	}
 	if made := a.resolveJob(); made != nil {
 		a.findMissingReferences(ctx, *made)
-		a.countMachines(ctx, *made)
+		a.readMachines(ctx, *made)
 	}
 	return a.in, nil
 }
@@ -170,25 +171,89 @@ func (a *preflightReader) findMissingReferences(ctx context.Context, made mpijob
 	}
 }
 
-// countMachines counts those that the nodes of the job may run on. Few may list machines.
-func (a *preflightReader) countMachines(ctx context.Context, made mpijob.Job) {
+// readMachines reads the machines that the nodes of the job may run on, and how much of them is free. Few users may list
+// machines, and fewer the pods of all namespaces.
+func (a *preflightReader) readMachines(ctx context.Context, made mpijob.Job) {
 	sets := desired.PodSets(desired.JobSet(made))
 	i := slices.IndexFunc(sets, func(s desired.PodSet) bool { return s.Name == mpi.NodeJob })
-	if i < 0 || len(sets[i].Spec.NodeSelector) == 0 {
+	if i < 0 {
 		return
 	}
+	selector := client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(sets[i].Spec.NodeSelector)}
 	var nodes corev1.NodeList
-	if err := a.client.List(ctx, &nodes, client.MatchingLabelsSelector{Selector: labels.SelectorFromSet(sets[i].Spec.NodeSelector)}); err != nil {
+	if err := a.client.List(ctx, &nodes, selector); err != nil {
 		a.noteUnseen("machines", err)
 		return
 	}
-	found := preflight.MatchingMachines{Matching: len(nodes.Items)}
-	for i := range nodes.Items {
-		if isReadyNode(&nodes.Items[i]) {
+	found, requested := &preflight.MatchingMachines{}, map[string]*machineLoad{}
+	for n := range nodes.Items {
+		node := &nodes.Items[n]
+		if !toleratesTaints(sets[i].Spec.Tolerations, node.Spec.Taints) {
+			continue
+		}
+		found.Matching++
+		if isReadyNode(node) {
 			found.Ready++
+			requested[node.Name] = &machineLoad{all: corev1.ResourceList{}, daemons: corev1.ResourceList{}}
 		}
 	}
-	a.in.Machines = ptr.To(found)
+	a.in.Machines = found
+	err := a.addUpPods(ctx, requested)
+	if err != nil {
+		a.noteUnseen("what runs on the machines", err)
+	}
+	for n := range nodes.Items {
+		load, ready := requested[nodes.Items[n].Name]
+		if !ready {
+			continue
+		}
+		whole, free := nodes.Items[n].Status.Allocatable.DeepCopy(), nodes.Items[n].Status.Allocatable.DeepCopy()
+		desired.AddTimes(whole, load.daemons, -1)
+		found.Whole = append(found.Whole, whole)
+		if desired.AddTimes(free, load.all, -1); err == nil {
+			found.Free = append(found.Free, free)
+		}
+	}
+}
+
+// machineLoad holds the requests of the pods on a machine.
+type machineLoad struct{ all, daemons corev1.ResourceList }
+
+// addUpPods adds up the requests of all pods, machine by machine.
+func (a *preflightReader) addUpPods(ctx context.Context, machines map[string]*machineLoad) error {
+	for next := ""; ; {
+		var pods corev1.PodList
+		if err := a.client.List(ctx, &pods, client.Limit(podsPerPage), client.Continue(next)); err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			load := machines[pod.Spec.NodeName]
+			if load == nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+				continue
+			}
+			wanted := desired.PodTotal(pod.Spec, desired.RequestsOf)
+			wanted[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+			desired.AddTimes(load.all, wanted, 1)
+			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" {
+				desired.AddTimes(load.daemons, wanted, 1)
+			}
+		}
+		if next = pods.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+// podsPerPage is how many pods are read at once.
+const podsPerPage = 500
+
+// toleratesTaints reports whether a pod may be put on a machine with taints.
+func toleratesTaints(tolerations []corev1.Toleration, taints []corev1.Taint) bool {
+	return !slices.ContainsFunc(taints, func(taint corev1.Taint) bool {
+		tolerates := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taint, false) }
+		return taint.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(tolerations, tolerates)
+	})
 }
 
 func isReadyNode(node *corev1.Node) bool {

@@ -48,9 +48,6 @@ type QueueState struct {
 	Waiting int
 }
 
-// MatchingMachines are those of the runtime's kind.
-type MatchingMachines struct{ Matching, Ready int }
-
 // Verdict is what becomes of the job.
 type Verdict string
 
@@ -129,7 +126,7 @@ func JudgeInput(in Input) Answer {
 		a.Unseen = append(a.Unseen, fmt.Sprintf("room: how many pods a job of runtime `%s` has, only its framework knows", in.TrainJob.Spec.RuntimeRef.Name))
 	}
 	a.addQueue(in.Queue)
-	a.addMachines(in.Machines)
+	a.addMachines(in)
 	if len(a.Findings) == 0 {
 		a.addFinding("all", Fits, "", "nothing found that stops it")
 	}
@@ -170,7 +167,11 @@ func (a *Answer) addRoom(in Input) {
 		a.addFinding(subjectOfReason(waits.Reason), Waits, waits.Reason, waits.Text())
 	}
 	if cause := firstCause(never, waits); cause != nil && cause.Reason == diagnose.QuotaExceeded {
-		a.LargestNodes = ptr.To(largestFittingNodes(in))
+		bounds := observe.NamespaceBounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits}
+		a.LargestNodes = ptr.To(largestFittingNodes(in, func(job *trainer.TrainJob) bool {
+			never, waits, err := phase.Preflight(job, *in.Runtime, bounds)
+			return err == nil && never == nil && waits == nil
+		}))
 	}
 }
 
@@ -203,15 +204,14 @@ func subjectOfReason(reason mpi.Reason) string {
 
 // largestFittingNodes returns the largest number of nodes below that of the job for which there is room, 0 for none. Room only shrinks with nodes,
 // so that it is found by halving.
-func largestFittingNodes(in Input) int32 {
+func largestFittingNodes(in Input, hasRoom func(*trainer.TrainJob) bool) int32 {
 	fits := func(nodes int32) bool {
 		job := in.TrainJob.DeepCopy()
 		if job.Spec.Trainer == nil {
 			job.Spec.Trainer = &trainer.Trainer{}
 		}
 		job.Spec.Trainer.NumNodes = &nodes
-		never, waits, err := phase.Preflight(job, *in.Runtime, observe.NamespaceBounds{Quotas: in.Bounds.Quotas, Limits: in.Bounds.Limits})
-		return err == nil && never == nil && waits == nil
+		return hasRoom(job)
 	}
 	least := leastNodes(*in.Runtime)
 	if !fits(least) {
@@ -259,16 +259,6 @@ func jobsWait(n int) string {
 		return "job waits"
 	}
 	return "jobs wait"
-}
-
-func (a *Answer) addMachines(m *MatchingMachines) {
-	switch {
-	case m == nil:
-	case m.Matching == 0:
-		a.addFinding("machines", Never, diagnose.Unschedulable, "no machine has the labels that the runtime asks for: name another runtime, or ask the platform team whether machines are missing")
-	case m.Ready == 0:
-		a.addFinding("machines", Waits, diagnose.Unschedulable, fmt.Sprintf("of the %d machines with the labels that the runtime asks for none is ready", m.Matching))
-	}
 }
 
 // Text writes the answer as people read it.

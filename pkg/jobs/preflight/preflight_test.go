@@ -86,7 +86,6 @@ func TestJudge(t *testing.T) {
 		"OneWaits":    {"", Input{TrainJob: job(4), Queue: &QueueState{Name: "x", Waiting: 1}}, Waits, "waits at position 2", "1 job waits in queue `x`"},
 		"NoMachine":   {"", Input{TrainJob: job(4), Machines: &MatchingMachines{}}, Never, "never", "no machine has the labels"},
 		"NoneReady":   {"", Input{TrainJob: job(4), Machines: &MatchingMachines{Matching: 3}}, Waits, "waits", "of the 3 machines"},
-		"Machines":    {"", Input{TrainJob: job(4), Machines: &MatchingMachines{3, 3}}, Fits, "fits now", "nothing"},
 		"Unseen":      {"what is not seen is no obstacle", Input{TrainJob: job(4), Unseen: []string{"machines: User 'jane' lacks …"}}, Fits, "fits now", "not seen  machines: User 'jane' lacks …"},
 		"OneNodeFits": {"", Input{TrainJob: job(3), Runtime: runtime(t), Bounds: quota("3", "0")}, Never, "never; the largest that fits now has 2 nodes", "quota"},
 	}

@@ -75,6 +75,23 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestNewOffences: a new file starts without long lines and tics; a moved one may keep its own.
+func TestNewOffences(t *testing.T) {
+	before := recorded(t, countOf(t, files{"pkg/p/a.go": odd, "pkg/p/b.go": clean}))
+	for name, tc := range map[string]struct {
+		now     files
+		refused bool
+	}{
+		"moved": {files{"pkg/q/a.go": odd, "pkg/p/b.go": clean}, false},
+		"more":  {files{"pkg/p/a.go": odd + more[len(clean):], "pkg/p/b.go": clean}, false},
+		"new":   {files{"pkg/p/a.go": odd, "pkg/p/c.go": odd}, true},
+	} {
+		if got := newOffences(before, countOf(t, tc.now)); (len(got) > 0) != tc.refused {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 func TestJudgeMessage(t *testing.T) {
 	for message, want := range map[string]string{
 		"agent: wait until deleted pods are gone":                 "",

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 )
 
 // errRefused has been explained already.
@@ -54,6 +55,9 @@ func judgeCounts(write bool) error {
 	fmt.Print(now.table())
 	if write {
 		fmt.Print(describeChanges(before, now))
+		if problems := newOffences(before, now); len(before.packages) > 0 && len(problems) > 0 {
+			return errors.New("nothing was recorded, because new files have neither:\n" + strings.Join(problems, "\n"))
+		}
 		return writeRecord(recordFile, now)
 	}
 	problems := compare(before, now, linesChangedSince(recordFile))

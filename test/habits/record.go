@@ -97,6 +97,32 @@ func describeChanges(before, now counts) string {
 	return text
 }
 
+// newOffences returns the long lines and tics of files that the record does not name. A file that was moved may bring
+// them, if there are no more of them in all.
+func newOffences(before, now counts) (problems []string) {
+	all, allBefore := now.sum(), before.sum()
+	for _, name := range keysOf(before.files, now.files) {
+		_, known := before.files[name]
+		for i, n := range now.files[name].recorded() {
+			if !known && n > 0 && all[i] > allBefore[i] {
+				problems = append(problems, describeFile(name, fileCount{}, now.files[name], nil)...)
+				break
+			}
+		}
+	}
+	return problems
+}
+
+// sum adds up the numbers of all files.
+func (c counts) sum() (all [6]int) {
+	for _, file := range c.files {
+		for i, n := range file.recorded() {
+			all[i] += n
+		}
+	}
+	return all
+}
+
 // maxShown is how many counts are shown of many that rose.
 const maxShown = 40
 

@@ -50,7 +50,7 @@ Exit codes: 0 the bill is complete, 1 a failure or a mistake in the specs, 2 a m
 
   # Who in the team used most?
   runtime-compiler cost --cluster onprem --by tenant,person steps.json`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.ArgsBetween(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
 	c.input.RegisterFlags(cmd)

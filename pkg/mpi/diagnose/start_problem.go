@@ -115,7 +115,11 @@ func (s StartState) requestedAndAvailable(lacking Pod) string {
 		text = fmt.Sprintf("Insufficient GPUs: requested %d, available %d. ", requested, available)
 	}
 	if placed < workers {
-		text += fmt.Sprintf("Waiting for %d worker pods. Only %d nodes available. ", workers, placed)
+		nodes := "nodes"
+		if placed == 1 {
+			nodes = "node"
+		}
+		text += fmt.Sprintf("Waiting for %d worker pods. Only %d %s available. ", workers, placed, nodes)
 	}
 	return text
 }

@@ -71,7 +71,7 @@ func problemCases() map[string]problemCase {
 	return map[string]problemCase{
 		"GPUs":              {"with numbers", StartState{Pods: gang, Want: 5}, Unschedulable, "Insufficient GPUs: requested 32, available 24. Waiting for 4 worker pods. Only 3 nodes available. Worker 3 (pod demo-node-0-3-x7x2p) cannot be scheduled: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."},
 		"gang":              {"", StartState{Pods: twoOfFour, Want: 5}, Unschedulable, "Waiting for 4 worker pods. Only 2 nodes available. Worker 2 (pod demo-node-0-2-x7x2p) cannot be scheduled: 0/3 nodes are available: 3 Insufficient cpu."},
-		"first node":        {"a launcher that runs ranks is a node", StartState{Pods: []Pod{launcher(runsRanks), worker(unplaced("no room"))}, Want: 2}, Unschedulable, "Waiting for 2 worker pods. Only 1 nodes available. Worker 1 (pod demo-node-0-1-x7x2p) cannot be scheduled: no room"},
+		"first node":        {"a launcher that runs ranks is a node", StartState{Pods: []Pod{launcher(runsRanks), worker(unplaced("no room"))}, Want: 2}, Unschedulable, "Waiting for 2 worker pods. Only 1 node available. Worker 1 (pod demo-node-0-1-x7x2p) cannot be scheduled: no room"},
 		"launcher unplaced": {"", StartState{Pods: []Pod{launcher(unplaced("no room")), worker()}, Want: 2}, Unschedulable, "Launcher (pod demo-launcher-0-0-x7x2p) cannot be scheduled: no room"},
 		"claim":             {"", start(unplaced(`0/2 nodes are available: persistentvolumeclaim "data" not found. preemption: 0/2`)), VolumeClaimMissing, `persistentvolumeclaim "data" not found`},
 		"unbound claim":     {"", start(unplaced("0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims.")), VolumeClaimMissing, "unbound immediate PersistentVolumeClaims"},

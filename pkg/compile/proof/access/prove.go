@@ -267,7 +267,8 @@ func (r *proof) checkAtMost(h *heldRoles, has, allowed []Right) {
 		d.Notef("%s", why)
 	}
 	if len(extra) > 1 {
-		d.Notef("it may do %d more things that it must not, for example `%s`", len(extra)-1, extra[1])
+		d.Notef("it has %d more rights that its tenant does not give, for example `%s` by the binding `%s`",
+			len(extra)-1, extra[1], r.grantOfRight(h, extra[1]).by)
 	}
 	r.alsoNamespace(h.namespace, d)
 }

@@ -302,8 +302,8 @@ func (r *proof) reportWideRanges(n *namespace) {
 			what, holds = "that a machine has for itself", g.peer.addresses.overlaps(linkLocal)
 		}
 		if holds {
-			found := r.list.Warnf(diag.ClusterRangeOpen, r.grantPlace(n, g), "the NetworkPolicy `%s` opens %s to the tenant `%s`, which holds addresses %s",
-				n.policies[g.policy].name, g.peer.addresses, r.tenantOf(n).Name.V, what)
+			found := r.list.Warnf(diag.ClusterRangeOpen, r.grantPlace(n, g), "the NetworkPolicy `%s` lets the tenant `%s` reach %s, a range with addresses %s",
+				n.policies[g.policy].name, r.tenantOf(n).Name.V, g.peer.addresses, what)
 			r.alsoNamespace(n, found).Helpf("name the ranges outside of the cluster that are needed")
 		}
 	}

@@ -321,7 +321,7 @@ func (c *Cluster) cohortNotes(id object.ID, cohort string, key quotaKey) []strin
 		return nil
 	case a.Cmp(b) == 0:
 		// How much that is takes all members to know.
-		return []string{"the cohort " + cohort + " keeps what it has of" + what + " in all"}
+		return []string{"the cohort " + cohort + " keeps its total of" + what}
 	case a.Cmp(b) < 0:
 		return []string{has + " more in all"}
 	case len(others) > 0:

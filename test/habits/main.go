@@ -56,7 +56,7 @@ func judgeCounts(write bool) error {
 	if write {
 		fmt.Print(describeChanges(before, now))
 		if problems := newOffences(before, now); len(before.packages) > 0 && len(problems) > 0 {
-			return errors.New("nothing was recorded, because new files have neither:\n" + strings.Join(problems, "\n"))
+			return errors.New("nothing recorded: files without long lines and tics get none\n" + strings.Join(problems, "\n"))
 		}
 		return writeRecord(recordFile, now)
 	}

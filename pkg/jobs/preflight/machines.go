@@ -43,9 +43,7 @@ func (a *Answer) addPlaces(in Input) {
 		return
 	}
 	rooms, verdict, when := in.Machines.Free, Waits, "now"
-	// Taking the first machine with room is the best way for equal pods only, so each kind is judged alone.
-	tooLarge := func(s desired.PodSet) bool { return !place([]desired.PodSet{s}, in.Machines.Whole) }
-	if slices.ContainsFunc(sets, tooLarge) {
+	if neverFit(sets, in.Machines.Whole) {
 		rooms, verdict, when = in.Machines.Whole, Never, "even if nothing else ran"
 	}
 	if rooms == nil || verdict == Waits && haveRoom(sets, rooms) {
@@ -80,27 +78,64 @@ func haveRoom(sets []desired.PodSet, rooms []corev1.ResourceList) bool {
 	return place(sets, rooms) || place(reversed, rooms)
 }
 
+// neverFit reports whether machines have no room for the pods, wherever they are put. Taking the first machine with
+// room is the best way for equal pods. So it judges the pods of each set, and all pods at the size of the smallest.
+func neverFit(sets []desired.PodSet, rooms []corev1.ResourceList) bool {
+	least, all := requestsOf(sets[0]), int64(0)
+	for _, set := range sets {
+		wanted := requestsOf(set)
+		if !takeRoom(copyLists(rooms), wanted, set.Count) {
+			return true
+		}
+		all += set.Count
+		for name, amount := range least {
+			if other := wanted[name]; other.Cmp(amount) < 0 {
+				least[name] = other
+			}
+		}
+	}
+	return !takeRoom(copyLists(rooms), least, all)
+}
+
+// requestsOf returns the requests of a pod, itself included.
+func requestsOf(set desired.PodSet) corev1.ResourceList {
+	wanted := desired.PodTotal(set.Spec, desired.RequestsOf)
+	wanted[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+	return wanted
+}
+
 // place puts each pod on the first machine that has room for it.
 func place(sets []desired.PodSet, rooms []corev1.ResourceList) bool {
-	left := make([]corev1.ResourceList, len(rooms))
-	for i := range rooms {
-		left[i] = rooms[i].DeepCopy()
-	}
+	left := copyLists(rooms)
 	for _, set := range sets {
-		wanted := desired.PodTotal(set.Spec, desired.RequestsOf)
-		desired.AddTimes(wanted, corev1.ResourceList{corev1.ResourcePods: *resource.NewQuantity(1, resource.DecimalSI)}, 1)
-		at := 0
-		for range set.Count {
-			for at < len(left) && !covers(left[at], wanted) {
-				at++
-			}
-			if at == len(left) {
-				return false
-			}
-			desired.AddTimes(left[at], wanted, -1)
+		if !takeRoom(left, requestsOf(set), set.Count) {
+			return false
 		}
 	}
 	return true
+}
+
+// takeRoom takes the room for equal pods from the first machines that have it.
+func takeRoom(rooms []corev1.ResourceList, wanted corev1.ResourceList, pods int64) bool {
+	at := 0
+	for range pods {
+		for at < len(rooms) && !covers(rooms[at], wanted) {
+			at++
+		}
+		if at == len(rooms) {
+			return false
+		}
+		desired.AddTimes(rooms[at], wanted, -1)
+	}
+	return true
+}
+
+func copyLists(lists []corev1.ResourceList) []corev1.ResourceList {
+	copies := make([]corev1.ResourceList, len(lists))
+	for i := range lists {
+		copies[i] = lists[i].DeepCopy()
+	}
+	return copies
 }
 
 func covers(room, wanted corev1.ResourceList) bool {

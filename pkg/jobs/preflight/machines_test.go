@@ -39,8 +39,9 @@ func TestMachines(t *testing.T) {
 		"nothing is free":        {two("4"), two("0"), Waits, 0, "room for 0 of 4 nodes now"},
 		"machines are too small": {two("900m"), two("0"), Never, 0, "even if nothing else ran"},
 		"too few machines":       {two("1500m"), nil, Never, 0, "2 suitable machines have room for 0 of 4"},
+		"one place too few":      {two("2"), nil, Never, 3, "room for 3 of 4 nodes even if nothing else ran"},
 		"pods are not seen":      {two("4"), nil, Fits, -1, ""},
-		"machines take few pods": {full, full, Waits, 3, "room for 3 of 4 nodes now"},
+		"machines take few pods": {full, full, Never, 3, "room for 3 of 4 nodes even if nothing else ran"},
 	} {
 		found := &MatchingMachines{Matching: len(tc.whole), Ready: len(tc.whole), Whole: tc.whole, Free: tc.free}
 		a := JudgeInput(Input{TrainJob: job(4), Runtime: runtime(t), Machines: found})

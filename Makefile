@@ -2,6 +2,8 @@
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
+# Git sets them in hooks; tests that make repositories of their own would commit into this one.
+unexport GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 

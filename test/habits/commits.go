@@ -14,11 +14,16 @@ import (
 // firstCommit is the last commit that was made before these rules.
 const firstCommit = "c6307c6201e02ae9bb56e03af5de5e5e1026546a"
 
+// firstRecord is the commit that added the record.
+const firstRecord = "bdb30ac86e8f2d3b8bea003960d15138a30fe6e2"
+
 const maxSubject = 72
 
 var (
 	subject = regexp.MustCompile(`^([a-z0-9.][\w./ -]*(?:, [a-z0-9.][\w./ -]*)*): (\S+)( .+)?$`)
-	reason  = regexp.MustCompile(`(?m)^Raises: \S`)
+	// notYet are messages of git's own, which a rebase takes away or CI does not judge.
+	notYet = regexp.MustCompile(`^(?:fixup!|squash!|amend!|Merge) `)
+	reason = regexp.MustCompile(`(?m)^Raises: \S`)
 )
 
 // verbs are the words that may follow the part in a subject. Add yours if it is a verb: a list of verbs is the only
@@ -70,13 +75,19 @@ var verbs = strings.Fields(`
 func judgeCommits(commits string) error {
 	if commits == "" {
 		if isKnown := exec.Command("git", "merge-base", "--is-ancestor", firstCommit, "HEAD").Run() == nil; !isKnown {
+			shallow, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output()
+			if err == nil && strings.TrimSpace(string(shallow)) == "false" {
+				return fmt.Errorf("HEAD does not descend from %.12s, so no message can be judged: rebase onto main", firstCommit)
+			}
 			fmt.Fprintln(os.Stderr, "SKIPPED: commit messages, because this clone lacks the history: "+
 				"fetch all of it (fetch-depth: 0)")
 			return nil
 		}
 		commits = firstCommit + "..HEAD"
 	}
-	out, err := exec.Command("git", "rev-list", "--no-merges", "--reverse", commits).Output()
+	list := exec.Command("git", "rev-list", "--reverse", commits)
+	list.Stderr = os.Stderr
+	out, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("list the commits of %s: %w", commits, err)
 	}
@@ -102,10 +113,15 @@ func judgeCommit(commit string) (problem string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("read the message of %s: %w", commit, err)
 	}
-	if problem := judgeMessage(string(message)); problem != "" {
+	parents, err := exec.Command("git", "show", "--no-patch", "--format=%P", commit).Output()
+	if err != nil {
+		return "", fmt.Errorf("read the parents of %s: %w", commit, err)
+	}
+	isMerge := len(strings.Fields(string(parents))) > 1
+	if problem := judgeMessage(string(message)); problem != "" && !isMerge {
 		return problem, nil
 	}
-	raised, err := raisesRecord(commit)
+	raised, err := raisesRecord(commit, strings.Fields(string(parents)))
 	if err == nil && raised != "" && !reason.Match(message) {
 		problem = fmt.Sprintf("it raises %s without a line `Raises: …` that gives the reason", raised)
 	}
@@ -118,11 +134,26 @@ func judgeFile(path string) error {
 	if err != nil {
 		return err
 	}
-	message := regexp.MustCompile(`(?m)^#.*\n?`).ReplaceAllString(string(content), "")
-	if problem := judgeMessage(message); problem != "" {
+	// `git commit -v` shows the difference below this line.
+	written, _, _ := strings.Cut(string(content), "------------------------ >8 ------------------------")
+	strip := exec.Command("git", "stripspace", "--strip-comments")
+	strip.Stdin = strings.NewReader(written)
+	message, err := strip.Output()
+	if err != nil {
+		return fmt.Errorf("strip git's lines of %s: %w", path, err)
+	}
+	if notYet.Match(message) {
+		return nil
+	}
+	if problem := judgeMessage(string(message)); problem != "" {
 		return errors.New(problem)
 	}
-	return nil
+	before, errBefore := recordAt("HEAD")
+	staged, errStaged := recordAt("")
+	if raised := above(before, staged); len(raised) > 0 && !reason.Match(message) {
+		return fmt.Errorf("the commit raises %s: add a line `Raises: …` with the reason", raised[0])
+	}
+	return errors.Join(errBefore, errStaged)
 }
 
 // judgeMessage returns what is wrong with a commit message, or "".
@@ -138,7 +169,7 @@ func judgeMessage(message string) string {
 	switch {
 	case parts == nil:
 		return fmt.Sprintf("the subject `%s` is not `part: verb …`, such as `agent: wait for deleted pods`", line)
-	case !slices.Contains(verbs, parts[2]):
+	case !slices.Contains(verbs, strings.ToLower(parts[2])):
 		return fmt.Sprintf("the subject `%s` does not begin with a verb in the imperative: "+
 			"`%s` is not in the list of test/habits/commits.go", line, parts[2])
 	case strings.HasSuffix(line, "."):
@@ -149,32 +180,45 @@ func judgeMessage(message string) string {
 	return ""
 }
 
-// raisesRecord names the first count that a commit raises on record, "" for none. The commit that adds the record
-// raises nothing.
-func raisesRecord(commit string) (string, error) {
-	before, errBefore := recordAt(commit + "^")
-	now, errNow := recordAt(commit)
-	if errBefore != nil || errNow != nil {
-		return "", errors.Join(errBefore, errNow)
+// raisesRecord names the first count that a commit raises above the records of all its parents, "" for none. Without
+// a record all counts are zero, so a commit that adds it again raises all of them.
+func raisesRecord(commit string, parents []string) (string, error) {
+	now, err := recordAt(commit)
+	if err != nil || commit == firstRecord {
+		return "", err
 	}
-	if len(before.packages) == 0 {
+	raised := above(counts{}, now)
+	for _, parent := range parents {
+		before, err := recordAt(parent)
+		if err != nil {
+			return "", err
+		}
+		names := above(before, now)
+		raised = slices.DeleteFunc(raised, func(name string) bool { return !slices.Contains(names, name) })
+	}
+	if len(raised) == 0 {
 		return "", nil
 	}
+	return raised[0], nil
+}
+
+// above names the counts that are higher now.
+func above(before, now counts) (names []string) {
 	for _, name := range keysOf(before.packages, now.packages) {
 		if now.packages[name] > before.packages[name] {
-			return name, nil
+			names = append(names, name)
 		}
 	}
 	for _, name := range keysOf(before.files, now.files) {
 		if anyAbove(now.files[name].recorded(), before.files[name].recorded()) {
-			return name, nil
+			names = append(names, name)
 		}
 	}
-	return "", nil
+	return names
 }
 
 // recordAt reads the record of a commit; one without a record has no counts.
 func recordAt(commit string) (counts, error) {
 	out, _ := exec.Command("git", "show", commit+":"+recordFile).Output() // nothing, if the commit has no record
-	return parseRecord(recordFile, string(out))
+	return parseRecord(commit+":"+recordFile, string(out))
 }

@@ -74,7 +74,8 @@ type counts struct {
 	files    map[string]fileCount
 }
 
-// countCheckout counts what is below the root of the checkout, but not what git ignores or others have written.
+// countCheckout counts what is below the root of the checkout, without hidden folders, build, dist, testdata and
+// node_modules. It does not ask git.
 func countCheckout(root fs.FS) (counts, error) {
 	all := counts{packages: map[string]int{}, files: map[string]fileCount{}}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -86,6 +87,9 @@ func countCheckout(root fs.FS) (counts, error) {
 			if name != "." && strings.HasPrefix(base, ".") || slices.Contains(notOurs, base) || slices.Contains(built, name) {
 				return fs.SkipDir
 			}
+			return nil
+		}
+		if !entry.Type().IsRegular() { // links, such as the locks of Emacs, lead nowhere or to what is counted anyway
 			return nil
 		}
 		if !slices.Contains([]string{".go", ".py", ".ts", ".tsx", ".md"}, path.Ext(name)) {
@@ -202,7 +206,7 @@ func goLines(content []byte) int {
 		if kind == token.SEMICOLON && literal == "\n" {
 			continue
 		}
-		first := file.Line(at)
+		first := file.PositionFor(at, false).Line // whatever a //line comment claims
 		for line := first; line <= first+strings.Count(literal, "\n"); line++ {
 			lines[line] = true
 		}

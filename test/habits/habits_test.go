@@ -86,7 +86,7 @@ func TestNewOffences(t *testing.T) {
 		"more":  {files{"pkg/p/a.go": odd + more[len(clean):], "pkg/p/b.go": clean}, false},
 		"new":   {files{"pkg/p/a.go": odd, "pkg/p/c.go": odd}, true},
 	} {
-		if got := newOffences(before, countOf(t, tc.now)); (len(got) > 0) != tc.refused {
+		if got := newOffences(before, countOf(t, tc.now), func(string) bool { return false }); (len(got) > 0) != tc.refused {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -114,6 +114,21 @@ func TestJudgeMessage(t *testing.T) {
 	}
 }
 
+// inNewRepository enters an empty repository. Hooks and `git rebase -x` set GIT_DIR, which would lead tests to theirs.
+func inNewRepository(t *testing.T) {
+	t.Helper()
+	for _, setting := range os.Environ() {
+		if name, value, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "GIT_") {
+			t.Setenv(name, value) // restores it
+			os.Unsetenv(name)
+		}
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull) // may sign commits
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Chdir(t.TempDir())
+	git(t, "init", "--quiet", "--initial-branch", "main")
+}
+
 func git(t *testing.T, arguments ...string) {
 	t.Helper()
 	identity := []string{"-c", "user.name=a", "-c", "user.email=a@b"}
@@ -125,8 +140,7 @@ func git(t *testing.T, arguments ...string) {
 
 // TestRaises: a commit that raises a count gives the reason, also if a later commit lowers it.
 func TestRaises(t *testing.T) {
-	t.Chdir(t.TempDir())
-	git(t, "init", "--quiet", "--initial-branch", "main")
+	inNewRepository(t)
 	commit := func(record, message string) {
 		if err := os.MkdirAll("test/habits", 0o755); err != nil {
 			t.Fatal(err)
@@ -162,8 +176,7 @@ func TestParseRecord(t *testing.T) {
 
 // TestLinesChangedSince: of an old file only new lines are shown.
 func TestLinesChangedSince(t *testing.T) {
-	t.Chdir(t.TempDir())
-	git(t, "init", "--quiet", "--initial-branch", "main")
+	inNewRepository(t)
 	write := func(content string) {
 		if err := os.WriteFile("a.go", []byte(content), 0o644); err != nil {
 			t.Fatal(err)

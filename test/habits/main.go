@@ -22,13 +22,17 @@ var errRefused = errors.New("")
 func main() {
 	flag.Usage = func() { fmt.Fprintln(os.Stderr, "usage: habits counts [-write] | commits [RANGE] | message FILE") }
 	flag.Parse()
+	if _, err := os.Stat("test/habits"); err != nil {
+		fmt.Fprintln(os.Stderr, "habits: run it in the root of the checkout")
+		os.Exit(2)
+	}
 	var err error
-	switch flag.Arg(0) {
-	case "counts":
+	switch command := strings.Join(flag.Args()[:min(2, flag.NArg())], " "); {
+	case command == "counts", command == "counts -write":
 		err = judgeCounts(flag.Arg(1) == "-write")
-	case "commits":
+	case flag.Arg(0) == "commits":
 		err = judgeCommits(flag.Arg(1))
-	case "message":
+	case flag.Arg(0) == "message" && flag.NArg() == 2:
 		err = judgeFile(flag.Arg(1))
 	default:
 		flag.Usage()
@@ -55,8 +59,9 @@ func judgeCounts(write bool) error {
 	fmt.Print(now.table())
 	if write {
 		fmt.Print(describeChanges(before, now))
-		if problems := newOffences(before, now); len(before.packages) > 0 && len(problems) > 0 {
-			return errors.New("nothing recorded: files without long lines and tics get none\n" + strings.Join(problems, "\n"))
+		if problems := newOffences(before, now, isCommitted); len(before.packages) > 0 && len(problems) > 0 {
+			return errors.New("nothing was recorded: a new file may have no long line, and no turn of phrase above its mark.\n" +
+				"Mend these:\n" + strings.Join(problems, "\n"))
 		}
 		return writeRecord(recordFile, now)
 	}

@@ -48,11 +48,16 @@ func compare(before, now counts, changed func(file string) map[int]bool) []strin
 }
 
 func describeFile(name string, was, is fileCount, changed map[int]bool) []string {
-	var lines []string
+	var lines, all []string
 	for _, p := range is.places {
-		if changed == nil || changed[p.line] {
-			lines = append(lines, fmt.Sprintf("%s:%d: %s", name, p.line, p.what))
+		line := fmt.Sprintf("%s:%d: %s", name, p.line, p.what)
+		all = append(all, line)
+		if changed[p.line] {
+			lines = append(lines, line)
 		}
+	}
+	if len(lines) == 0 { // not known, or text without tics went, so that the others exceed their mark
+		lines = all
 	}
 	return append(lines, fmt.Sprintf("%s: %s: mend the lines above, %s", name, describeDifference(was, is), raise))
 }
@@ -97,14 +102,29 @@ func describeChanges(before, now counts) string {
 	return text
 }
 
-// newOffences returns the long lines and tics of files that the record does not name. A file that was moved may bring
-// them, if there are no more of them in all.
-func newOffences(before, now counts) (problems []string) {
-	all, allBefore := now.sum(), before.sum()
+// newOffences returns the long lines and tics of new files. A new file may bring what others lost, as one that was
+// moved does. isOld reports whether a file that the record does not name is an old one without offences.
+func newOffences(before, now counts, isOld func(file string) bool) (problems []string) {
+	var came, went [6]int
+	var added []string
 	for _, name := range keysOf(before.files, now.files) {
+		was, is := before.files[name].recorded(), now.files[name].recorded()
 		_, known := before.files[name]
+		isNew := !known && is != [6]int{} && !isOld(name)
+		if isNew {
+			added = append(added, name)
+		}
+		for i := range is {
+			if isNew {
+				came[i] += is[i]
+			} else {
+				went[i] += max(was[i]-is[i], 0)
+			}
+		}
+	}
+	for _, name := range added {
 		for i, n := range now.files[name].recorded() {
-			if !known && n > 0 && all[i] > allBefore[i] {
+			if n > 0 && came[i] > went[i] {
 				problems = append(problems, describeFile(name, fileCount{}, now.files[name], nil)...)
 				break
 			}
@@ -113,14 +133,9 @@ func newOffences(before, now counts) (problems []string) {
 	return problems
 }
 
-// sum adds up the numbers of all files.
-func (c counts) sum() (all [6]int) {
-	for _, file := range c.files {
-		for i, n := range file.recorded() {
-			all[i] += n
-		}
-	}
-	return all
+// isCommitted reports whether the last commit has a file.
+func isCommitted(file string) bool {
+	return exec.Command("git", "cat-file", "-e", "HEAD:"+file).Run() == nil
 }
 
 // maxShown is how many counts are shown of many that rose.
@@ -177,24 +192,28 @@ func parseRecord(path, content string) (counts, error) {
 	number := 0
 	for line := range strings.Lines(content) {
 		number++
-		fields := strings.Fields(line)
+		// A path may have spaces, so the numbers are counted from the end.
+		fields := strings.Split(strings.TrimRight(line, "\r\n"), " ")
 		var numbers [6]int
-		wanted := map[string]int{"lines": 1, "file": len(numbers)}
-		if len(fields) < 3 || len(fields) != 2+wanted[fields[0]] {
+		wanted := map[string]int{"lines": 1, "file": len(numbers)}[fields[0]]
+		if wanted == 0 || len(fields) < 2+wanted {
 			return c, fmt.Errorf("%s:%d: `%s` is neither `lines PACKAGE N` nor `file PATH` with %d numbers: "+
-				"take the file from git", path, number, strings.TrimSpace(line), len(numbers))
+				"run `git checkout HEAD -- %s`, then `make ratchet`",
+				path, number, strings.TrimSpace(line), len(numbers), recordFile)
 		}
-		for i, field := range fields[2:] {
+		name := strings.Join(fields[1:len(fields)-wanted], " ")
+		for i, field := range fields[len(fields)-wanted:] {
 			n, err := strconv.Atoi(field)
 			if err != nil || n < 0 {
-				return c, fmt.Errorf("%s:%d: `%s` is no count: take the file from git", path, number, field)
+				return c, fmt.Errorf("%s:%d: `%s` is no count: run `git checkout HEAD -- %s`, then `make ratchet`",
+					path, number, field, recordFile)
 			}
 			numbers[i] = n
 		}
 		if fields[0] == "lines" {
-			c.packages[fields[1]] = numbers[0]
+			c.packages[name] = numbers[0]
 		} else {
-			c.files[fields[1]] = fileCount{long: numbers[0], above: [5]int(numbers[1:])}
+			c.files[name] = fileCount{long: numbers[0], above: [5]int(numbers[1:])}
 		}
 	}
 	return c, nil

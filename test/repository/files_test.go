@@ -25,9 +25,9 @@ func findFiles(t *testing.T, suffix string) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || slices.Contains(built, path)):
+		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || slices.Contains(built, path)):
 			return filepath.SkipDir
-		case strings.HasSuffix(path, suffix):
+		case entry.Type().IsRegular() && strings.HasSuffix(path, suffix):
 			files = append(files, path)
 		}
 		return nil

@@ -87,12 +87,16 @@ func TestAccompany(t *testing.T) {
 		o.Children = children
 		return o
 	}
+	long := companion(guarded)
+	long.TrainJob.Spec.Trainer = &trainer.Trainer{Command: []string{strings.Repeat("x", 200_000)}}
 	cases := map[string]struct {
 		reason string
 		o      observe.Observed
 		want   outline
 		says   []string
 	}{
+		"Long": {"what Trainer does not refuse has its own reason", long, outline{Ours: true, Waiting: "ArgumentTooLong"},
+			[]string{"PodsReady=False/ArgumentTooLong", "Running=False/WaitingForPods"}},
 		"New":      {"the policy is there as early as can be", notYet, outline{Ours: true, Create: []string{"NetworkPolicy demo-mpi"}}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},
 		"Again":    {"the policy of an earlier job of the name are about to go", with(withPods(companion(), all...), policy("n1", owned("demo", "uid-old"))), outline{Ours: true, Requeue: leftoversLook}, []string{}},
 		"HalfMade": {"what is there is used", with(notYet, policy("n1", owned("demo", "uid-new"))), outline{Ours: true}, []string{"PodsReady=False/PodsPending", "Running=False/WaitingForPods"}},

@@ -133,7 +133,11 @@ func (f *Facts) stateUnderTrainer() JobState {
 	made, err := job.Resolve(f.TrainJob, *f.Runtime)
 	if err != nil {
 		// Trainer runs it all the same: its own rules are wider.
-		state.Waiting = &diagnose.Cause{Reason: diagnose.InvalidRuntime, Message: err.Error()}
+		cause := diagnose.Cause{Reason: diagnose.InvalidRuntime, Message: err.Error()}
+		if refused := (*job.Refusal)(nil); errors.As(err, &refused) {
+			cause.Reason = refused.Reason
+		}
+		state.Waiting = &cause
 		return state
 	}
 	state.Job = &made

@@ -187,7 +187,8 @@ func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 		k.noteMissingPods(ctx, job)
 	}
 	printer := f.newPrinter(k.streams.Out)
-	result, err := k.readLogs(ctx, job, f, printer.PrintLines)
+	ranks := &rankPrinter{Printer: printer, notes: k.streams.ErrOut, noted: len(f.ranks) == 0}
+	result, err := k.readLogs(ctx, job, f, ranks.printLines)
 	switch {
 	case ctx.Err() != nil:
 		return k.endInterruptedFollow(job)
@@ -201,13 +202,39 @@ func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 	if len(f.ranks) > 0 && printer.Tagged > 0 && printer.Shown == 0 {
 		return k.noSuchRankError(ctx, job.Name, f.ranks)
 	}
-	if len(f.ranks) > 0 && printer.Tagged == 0 {
-		fmt.Fprintln(k.streams.ErrOut, "note: no line says which rank printed it: start the ranks with `mpirun --tag-output` (Open MPI 4), `mpirun --output tag` (Open MPI 5) or `mpiexec -l` (MPICH, Intel MPI)")
-	}
+	ranks.noteUntagged(0)
 	if result.Incomplete > 0 {
 		return exitWith(cli.ExitFailure, fmt.Errorf("%d of %d logs could not be read to their end", result.Incomplete, result.Sources))
 	}
 	return nil
+}
+
+// rankPrinter prints lines of ranks, and notes once that no line names one.
+type rankPrinter struct {
+	*logs.Printer
+	notes io.Writer
+	read  int
+	noted bool
+}
+
+// untaggedLines is how many lines without a rank come before the note: launchers print some.
+const untaggedLines = 20
+
+func (p *rankPrinter) printLines(lines []logs.Line) error {
+	err := p.PrintLines(lines)
+	p.read += len(lines)
+	p.noteUntagged(untaggedLines)
+	return err
+}
+
+// noteUntagged writes the note if at least so many lines were read.
+func (p *rankPrinter) noteUntagged(least int) {
+	if p.noted || p.Tagged > 0 || p.read < least {
+		return
+	}
+	p.noted = true
+	fmt.Fprintln(p.notes, "note: no line so far names the rank that printed it: start the ranks with "+
+		"`mpirun --tag-output` (Open MPI 4), `mpirun --output tag` (Open MPI 5) or `mpiexec -l` (MPICH, Intel MPI)")
 }
 
 // isGone reports whether a job is not there any more. Another one of its name is not it.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"lockstep.dev/lockstep/pkg/jobs/compare"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
@@ -208,7 +209,7 @@ func TestCommandsOfJobs(t *testing.T) {
 		"Logs":            {nil, "logs train", 0, "3| loss 1\nplain\n", ""},
 		"LogsMerged":      {nil, "logs train --merge", 0, "launcher 3| loss 1\nnode-0| between\nlauncher| plain\n", ""},
 		"LogsOfARank":     {nil, "logs train --rank 3 -o json", 0, `"rank":3,"text":"loss 1"`, ""},
-		"LogsNoTag":       {nil, "logs train --rank 0 --role node", 0, "", "no line says which rank"},
+		"LogsNoTag":       {nil, "logs train --rank 0 --role node", 0, "", "no line so far names the rank"},
 		"LogsTooMany":     {nil, "logs train --merge --max-log-requests 1", 2, "", "2 logs would be read"},
 		"LogsOddFlag":     {nil, "logs train --include (", 2, "", "not a regular expression"},
 		"LogsOddRole":     {nil, "logs train --role worker", 2, "", "one of launcher, node, all"},
@@ -453,5 +454,20 @@ func TestColours(t *testing.T) {
 				t.Errorf("coloured: %t, terminal: %t", p.Color, p.Terminal)
 			}
 		})
+	}
+}
+
+// TestUntaggedLinesOfRanks: who follows the log of a rank does not wait for ever for lines that name it.
+func TestUntaggedLinesOfRanks(t *testing.T) {
+	var out, notes bytes.Buffer
+	f := logsFlags{ranks: []int{0}, format: string(logs.Text)}
+	p := &rankPrinter{Printer: f.newPrinter(&out), notes: &notes}
+	for i := range 2 * untaggedLines {
+		if err := p.printLines(make([]logs.Line, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if want := min((i+1)/untaggedLines, 1); strings.Count(notes.String(), "no line so far") != want {
+			t.Fatalf("after %d lines: %q", i+1, notes.String())
+		}
 	}
 }

@@ -280,7 +280,7 @@ func TestCommandsOfJobs(t *testing.T) {
 		}, "create -f " + good + " --follow", 3, "", "OOMKilled"},
 		"SubmitOffline":    {func(s *apiServer) { s.Close() }, "submit next --runtime openmpi --dry-run=client -- mpirun x", 0, "    name: openmpi\n", "no cluster was asked whether it has runtime `openmpi`: cannot reach"},
 		"SubmitOfflineAny": {func(s *apiServer) { s.Close() }, "submit next --dry-run=client -- mpirun x", 1, "", "cannot reach"},
-		"CreateTaken":      {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, run it again with `kubectl mpi clone next --namespace team`"},
+		"CreateTaken":      {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, give `submit --replace` once it is over, or run the old one again, with its old files, by `kubectl mpi clone next --namespace team`"},
 		"ValidateTaken":    {func(s *apiServer) { s.refuse = taken }, "validate -f " + good, 0, "1 TrainJob, no mistakes", ""},
 		"CreateSome":       {func(s *apiServer) { s.refuse, s.refused = policy, `"second"` }, "create -f " + two, 6, "trainjob/next created in namespace team\n", "refuses it: no"},
 		"CreateElsewhere":  {nil, "create -f " + other, 1, "", "other.yaml:3:35: error: metadata.namespace is `other`, and --namespace says `team`"},

@@ -13,6 +13,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +37,8 @@ type submitFlags struct {
 	env, claims, resources       []string
 	trace                        []string
 	suspend                      bool
+	// replace deletes a job of the same name that is over.
+	replace bool
 	// unasked: the job is only shown.
 	unasked bool
 	// given reports whether a flag is on the command line.
@@ -56,6 +59,7 @@ func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
 	flags.StringSliceVar(&f.trace, "trace", nil, "what is recorded of the run: traffic (who sends how much to whom, of Open MPI), waiting (how long each rank is inside of MPI), horovod (its timeline, into a volume), nccl (its log)")
 	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
+	flags.BoolVar(&f.replace, "replace", false, "delete a job of the same name that is over before")
 	cli.CompleteFlag(cmd, "trace", "traffic", "waiting", "horovod", "nccl")
 	cli.CompleteFlagWith(cmd, "runtime", k.completeRuntimes)
 }
@@ -179,6 +183,9 @@ are possible; hidden ones and __pycache__ stay out, and symbolic links and what 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.unasked = launch.dryRun == "client"
 			job, err := k.assembleJob(cmd.Context(), args[0], args[1:], f)
+			if err == nil && f.replace && launch.dryRun == "" {
+				err = k.replaceJob(cmd.Context(), args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -188,6 +195,22 @@ are possible; hidden ones and __pycache__ stay out, and symbolic links and what 
 	f.registerFlags(cmd, k)
 	launch.registerFlags(cmd)
 	return cmd
+}
+
+// replaceJob deletes a job that is over, and waits until its name is free.
+func (k *kube) replaceJob(ctx context.Context, name string) error {
+	j, err := k.readJob(ctx, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case !j.IsFinished():
+		return cli.Failure(fmt.Errorf("`%s` is not over: %s ends it", name, k.commandHint(j.Namespace, "delete %s", name)))
+	}
+	notes := *k
+	notes.streams.Out = k.streams.ErrOut
+	return (&deleteCommand{kube: &notes, wait: true, timeout: time.Minute}).deleteJob(ctx, j)
 }
 
 // commandText says what Kubernetes does to a command.

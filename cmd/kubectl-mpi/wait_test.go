@@ -238,3 +238,29 @@ func TestDeleteFinished(t *testing.T) {
 		}
 	}
 }
+
+// TestReplace: a job that is over makes room for another one of its name; one that runs does not.
+func TestReplace(t *testing.T) {
+	runtime := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "torch"}}
+	for name, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"over":  {0, "trainjob/over deleted"},
+		"new":   {0, "trainjob/new created"},
+		"train": {1, "`train` is not over: `kubectl mpi delete train --namespace team` ends it"},
+	} {
+		over := jobOf("over", ended(trainer.TrainJobComplete, "Completed", "done"))
+		over.UID = "of-the-old-one"
+		c := clientOf(t, []client.Object{runtime.DeepCopy(), over, jobOf("train")}, interceptor.Funcs{})
+		got := runFor(t, t.Context(), c, "submit", name, "--runtime", "torch", "--replace", "-n", "team", "--", "python")
+		if got.code != want.code || !strings.Contains(got.out+got.errOut, want.text) {
+			t.Errorf("%s: ended with %d: %s%s", name, got.code, got.out, got.errOut)
+		}
+		var job trainer.TrainJob
+		err := c.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: name}, &job)
+		if err != nil || job.UID == over.UID {
+			t.Errorf("%s: afterwards there is %s: %v", name, job.UID, err)
+		}
+	}
+}

@@ -303,12 +303,12 @@ var _ = Describe("The controller", Ordered, func() {
 		js := jobSetOf(ctx, trainJob)
 		makePods(ctx, js, agentOf(ctx, trainJob).ip)
 		Eventually(reason(ctx, trainJob, job.Running)).Should(Equal(string(job.ReasonGatePassed)))
-		Expect(ours()).To(Equal([]string{"found found"}))
+		Eventually(ours).Should(Equal([]string{"found found"}), "it comes after the status")
 
 		patch(ctx, trainJob, `{"metadata":{"labels":{"lockstep.dev/trainjob":"other"}}}`)
 		endJobSet(ctx, js, jobset.JobSetCompleted)
 		Eventually(state(ctx, trainJob)).Should(Equal("Complete"))
-		Expect(ours()).To(Equal([]string{"found found"}), "it is ours to write")
+		Eventually(ours).Should(Equal([]string{"found found"}), "it is ours to write")
 	})
 
 	It("names the exit code of the user's command", func(ctx SpecContext) {

@@ -75,8 +75,7 @@ var verbs = strings.Fields(`
 func judgeCommits(commits string) error {
 	if commits == "" {
 		if isKnown := exec.Command("git", "merge-base", "--is-ancestor", firstCommit, "HEAD").Run() == nil; !isKnown {
-			shallow, err := exec.Command("git", "rev-parse", "--is-shallow-repository").Output()
-			if err == nil && strings.TrimSpace(string(shallow)) == "false" {
+			if isThere := exec.Command("git", "cat-file", "-e", firstCommit).Run() == nil; isThere {
 				return fmt.Errorf("HEAD does not descend from %.12s, so no message can be judged: rebase onto main", firstCommit)
 			}
 			fmt.Fprintln(os.Stderr, "SKIPPED: commit messages, because this clone lacks the history: "+

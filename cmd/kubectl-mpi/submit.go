@@ -59,7 +59,7 @@ func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
 	flags.StringSliceVar(&f.trace, "trace", nil, "what is recorded of the run: traffic (who sends how much to whom, of Open MPI), waiting (how long each rank is inside of MPI), horovod (its timeline, into a volume), nccl (its log)")
 	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
-	flags.BoolVar(&f.replace, "replace", false, "delete a job of the same name that is over before")
+	flags.BoolVar(&f.replace, "replace", false, "first delete the finished job of the same name")
 	cli.CompleteFlag(cmd, "trace", "traffic", "waiting", "horovod", "nccl")
 	cli.CompleteFlagWith(cmd, "runtime", k.completeRuntimes)
 }

@@ -239,7 +239,7 @@ func TestDeleteFinished(t *testing.T) {
 	}
 }
 
-// TestReplace: a job that is over makes room for another one of its name; one that runs does not.
+// TestReplace: a finished job makes room for a new one of its name; a running job does not.
 func TestReplace(t *testing.T) {
 	runtime := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "torch"}}
 	for name, want := range map[string]struct {

@@ -9,7 +9,6 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -232,8 +231,7 @@ func (a *preflightReader) addUpPods(ctx context.Context, machines map[string]*ma
 			if load == nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 				continue
 			}
-			wanted := desired.PodTotal(pod.Spec, desired.RequestsOf)
-			wanted[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+			wanted := desired.PodRequests(pod.Spec)
 			desired.AddTimes(load.all, wanted, 1)
 			if owner := metav1.GetControllerOf(pod); owner != nil && owner.Kind == "DaemonSet" {
 				desired.AddTimes(load.daemons, wanted, 1)

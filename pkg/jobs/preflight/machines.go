@@ -6,7 +6,6 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -81,9 +80,9 @@ func haveRoom(sets []desired.PodSet, rooms []corev1.ResourceList) bool {
 // neverFit reports whether machines have no room for the pods, wherever they are put. Taking the first machine with
 // room is the best way for equal pods. So it judges the pods of each set, and all pods at the size of the smallest.
 func neverFit(sets []desired.PodSet, rooms []corev1.ResourceList) bool {
-	least, all := requestsOf(sets[0]), int64(0)
+	least, all := desired.PodRequests(sets[0].Spec), int64(0)
 	for _, set := range sets {
-		wanted := requestsOf(set)
+		wanted := desired.PodRequests(set.Spec)
 		if !takeRoom(copyLists(rooms), wanted, set.Count) {
 			return true
 		}
@@ -97,18 +96,11 @@ func neverFit(sets []desired.PodSet, rooms []corev1.ResourceList) bool {
 	return !takeRoom(copyLists(rooms), least, all)
 }
 
-// requestsOf returns the requests of a pod, itself included.
-func requestsOf(set desired.PodSet) corev1.ResourceList {
-	wanted := desired.PodTotal(set.Spec, desired.RequestsOf)
-	wanted[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
-	return wanted
-}
-
 // place puts each pod on the first machine that has room for it.
 func place(sets []desired.PodSet, rooms []corev1.ResourceList) bool {
 	left := copyLists(rooms)
 	for _, set := range sets {
-		if !takeRoom(left, requestsOf(set), set.Count) {
+		if !takeRoom(left, desired.PodRequests(set.Spec), set.Count) {
 			return false
 		}
 	}

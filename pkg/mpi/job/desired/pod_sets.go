@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -51,6 +52,13 @@ func TotalRequests(j job.Job) corev1.ResourceList {
 func RequestsOf(r corev1.ResourceRequirements) corev1.ResourceList {
 	// An API server takes a limit without a request for both.
 	return OverlayResources(r.Limits, r.Requests)
+}
+
+// PodRequests returns what a pod takes of a machine: the requests of its containers, and its place among the pods.
+func PodRequests(pod corev1.PodSpec) corev1.ResourceList {
+	wanted := PodTotal(pod, RequestsOf)
+	wanted[corev1.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+	return wanted
 }
 
 // LimitsOf returns what a container may use.

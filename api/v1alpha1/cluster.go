@@ -114,7 +114,7 @@ type Monitoring struct {
 	// Labels select our monitors: those that the Prometheus object asks for.
 	Labels map[string]string `json:"labels,omitempty" jsonschema:"format=label-value"`
 	// Interval between scrapes.
-	Interval string `json:"interval,omitempty" jsonschema:"format=duration,default=30s"`
+	Interval string `json:"interval,omitempty" jsonschema:"format=duration,default=10s"`
 	// Alerts compiles rules that tell of jobs that failed or do not get on, and of a controller that is down. Missing means true.
 	Alerts *bool `json:"alerts,omitempty"`
 	// Dashboards compiles dashboards of Grafana, as ConfigMaps with the label grafana_dashboard. Missing means false.

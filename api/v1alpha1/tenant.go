@@ -59,13 +59,16 @@ type People struct {
 	Editors []string `json:"editors" jsonschema:"required,minItems=1,uniqueItems,format=group"`
 	// Viewers read.
 	Viewers []string `json:"viewers,omitempty" jsonschema:"uniqueItems,format=group"`
+	// Shell may open a shell in pods and forward their ports, as admins may. A shell in a launcher can read the key of its job.
+	Shell []string `json:"shell,omitempty" jsonschema:"uniqueItems,format=group"`
 }
 
 // Quota is a ResourceQuota in the words of MPI jobs. Launchers count.
 type Quota struct {
-	// CPU is the sum of requests, in cores, up to 100M.
+	// CPU is the sum of requests, in cores, up to 100M. The shares of the Queue count instead, if there is one.
 	CPU resource.Quantity `json:"cpu" jsonschema:"required,minimum=1m,maximum=100M"`
-	// Memory is the sum of requests and the sum of limits, in bytes, up to 512Pi.
+	// Memory is the sum of requests and the sum of limits, in bytes, up to 512Pi. The shares of the
+	// Queue count instead, if there is one.
 	Memory resource.Quantity `json:"memory" jsonschema:"required,minimum=1Mi,maximum=512Pi"`
 	// Pods is the number of pods that have not finished, 1 to 1000000.
 	Pods int64 `json:"pods" jsonschema:"required,minimum=1,maximum=1000000"`

@@ -14,17 +14,21 @@ import (
 
 func newClone(k *kube) *cobra.Command {
 	var set []string
+	var files string
 	var launch launchFlags
 	cmd := &cobra.Command{
 		Use:   "clone JOB [NAME] [flags] [-- COMMAND [ARGUMENT…]]",
 		Short: "Run a job again, with changes",
 		Long: `Make a job like another one. What a job is cannot be changed once it exists, so this is also how a job is edited.
 
-Files that were taken along go with it. Without a name it is called as the old one, with the next number.
+Files that were taken along go with it, as they were; --files takes those of a folder instead. Without a name it is
+called as the old one, with the next number.
 
 ` + commandText,
 		Example: `  kubectl mpi clone train --set nodes=8
   kubectl mpi clone train again --set env.LR=0.01 --set resources.memory=32Gi --follow
+  # The script as it is now
+  kubectl mpi clone train --files . --follow
   # Another command
   kubectl mpi clone train -- mpirun python train.py --resume`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +47,7 @@ Files that were taken along go with it. Without a name it is called as the old o
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args, command = args[:at], args[at:]
 			}
-			job, err := k.cloneJob(cmd.Context(), args, set, command)
+			job, err := k.cloneJob(cmd.Context(), args, set, files, command)
 			if err != nil {
 				return err
 			}
@@ -51,6 +55,7 @@ Files that were taken along go with it. Without a name it is called as the old o
 		},
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=… (empty for the runtime's), queue=…, runtime=…, trace=…, env.NAME=…, resources.NAME=…")
+	cmd.Flags().StringVar(&files, "files", "", "a folder whose text files it takes along, in place of those of the old job")
 	cli.CompleteFlagWith(cmd, "set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return submit.SettingNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
@@ -59,7 +64,9 @@ Files that were taken along go with it. Without a name it is called as the old o
 }
 
 // cloneJob returns the new job.
-func (k *kube) cloneJob(ctx context.Context, args, set, command []string) (*trainer.TrainJob, error) {
+func (k *kube) cloneJob(
+	ctx context.Context, args, set []string, files string, command []string,
+) (*trainer.TrainJob, error) {
 	old, err := k.trainJob(ctx, args[0])
 	if err != nil {
 		return nil, err
@@ -81,6 +88,15 @@ func (k *kube) cloneJob(ctx context.Context, args, set, command []string) (*trai
 	for _, assignment := range set {
 		if err := submit.SetField(job, assignment); err != nil {
 			return nil, usageErrorf("--set: %w", err)
+		}
+	}
+	if files != "" {
+		taken, err := readFolderFiles(files)
+		if err == nil {
+			err = submit.SetFiles(job, taken)
+		}
+		if err != nil {
+			return nil, cli.Failure(err)
 		}
 	}
 	if len(command) > 0 {

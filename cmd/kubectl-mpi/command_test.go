@@ -25,11 +25,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // vector is a state of test/vectors.
@@ -42,7 +42,7 @@ type vector struct {
 		Pods     []corev1.Pod      `json:"pods"`
 	} `json:"in"`
 	Want struct {
-		Phase   phase.Phase      `json:"phase"`
+		Phase   jobv1.Phase      `json:"phase"`
 		Cause   *view.Cause      `json:"cause"`
 		Message string           `json:"message"`
 		LogsURL string           `json:"logsURL"`
@@ -136,7 +136,7 @@ func TestWordsAreThoseOfTheCondition(t *testing.T) {
 				if shown.code != 0 || !strings.HasPrefix(shown.out, "demo: "+string(v.Want.Phase)) {
 					t.Errorf("%s ended with %d: %s%s", command, shown.code, shown.out, shown.errOut)
 				}
-				if want := v.Want.Cause; want != nil && (!strings.Contains(shown.out, string(want.Reason)+": "+want.Message) || want.Remedy != "" && !strings.Contains(shown.out, want.Remedy)) {
+				if want := v.Want.Cause; want != nil && (!strings.Contains(shown.out, want.Reason+": "+want.Message) || want.Remedy != "" && !strings.Contains(shown.out, want.Remedy)) {
 					t.Errorf("%s does not say %s `%s`:\n%s", command, want.Reason, want.Text, shown.out)
 				}
 				if !strings.Contains(shown.out, v.Want.LogsURL) {
@@ -203,10 +203,11 @@ func TestList(t *testing.T) {
 func TestEventsOfASecond(t *testing.T) {
 	objects := []client.Object{jobOf("a")}
 	for i, reason := range []string{"Submitted", "GangScheduling", "PodsReady", "TrainingStarted"} {
-		second := metav1.NewTime(time.Unix(1000, 0))
+		at := time.Now().Add(time.Hour).Truncate(time.Second) // of this job, and not of one before
+		second := metav1.NewTime(at)
 		objects = append(objects, &corev1.Event{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: reason}, InvolvedObject: corev1.ObjectReference{Kind: "TrainJob", Name: "a"},
-			Reason: reason, EventTime: metav1.NewMicroTime(time.Unix(1000, int64(i+1)*1000)), FirstTimestamp: second, LastTimestamp: second,
+			Reason: reason, EventTime: metav1.NewMicroTime(at.Add(time.Duration(i+1) * time.Microsecond)), FirstTimestamp: second, LastTimestamp: second,
 		})
 	}
 	if got := runWith(t, objects, interceptor.Funcs{}, "events", "a", "-o", "jsonpath={.items[*].reason}"); got.out != "Submitted GangScheduling PodsReady TrainingStarted" {
@@ -223,7 +224,9 @@ func TestRuntimes(t *testing.T) {
 		"c": nil,
 		"d": nil,
 	} {
-		objects = append(objects, &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{mpi.MaxNodesAnnotation: "8"}}})
+		objects = append(objects, &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{
+			mpi.MaxNodesAnnotation: "8", mpi.MachineAnnotation: "cpu=96,memory=1Ti,nvidia.com/gpu=8",
+		}}})
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Annotations: map[string]string{"lockstep.dev/runtimes": "a,b", "lockstep.dev/external-runtimes": "c"}}}
 	got := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes")
@@ -231,6 +234,11 @@ func TestRuntimes(t *testing.T) {
 		if !strings.Contains(got.out, want) || strings.Contains(got.out, "\nd") || got.errOut != "" {
 			t.Errorf("want %q: %s%s", want, got.out, got.errOut)
 		}
+	}
+	namespace.Annotations["lockstep.dev/max-container"] = "memory=4Gi"
+	limited := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes", "-o", "jsonpath={.runtimes[0].most}")
+	if limited.out != "cpu 96, memory 4Gi, nvidia.com/gpu 8" {
+		t.Errorf("a node may ask for %s%s", limited.out, limited.errOut)
 	}
 	if wide := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes", "-o", "wide"); !strings.Contains(wide.out, "CERTIFIED") || !strings.Contains(wide.out, "2026-11-26   ClusterTrainingRuntime") {
 		t.Error(wide.out)
@@ -255,6 +263,12 @@ func TestOtherFrameworks(t *testing.T) {
 		if got := runFor(t, t.Context(), c, strings.Fields(command)...); got.code != 0 || !strings.Contains(got.out, want) {
 			t.Errorf("%s ended with %d: %s%s", command, got.code, got.out, got.errOut)
 		}
+	}
+	newJob := jobOf("new")
+	newJob.CreationTimestamp = metav1.Now()
+	got := runWith(t, []client.Object{newJob, torch}, interceptor.Funcs{}, "why", "new")
+	if !strings.Contains(got.out, "wait a little, and ask again") {
+		t.Errorf("a new job: %s%s", got.out, got.errOut)
 	}
 	k := newKube(genericiooptions.IOStreams{})
 	k.reader = c
@@ -352,7 +366,7 @@ func TestWhoGives(t *testing.T) {
 	}
 	role, given := "", 0
 	for line := range strings.Lines(string(text)) {
-		for name, of := range map[string]string{"func viewerRules": "viewers", "func editorRules": "editors", "func adminRules": "admins", "func (b *builder) sharedObjects(": "viewers", "func (b *builder) aggregated": ""} {
+		for name, of := range map[string]string{"func viewerRules": "viewers", "func editorRules": "editors", "func adminRules": "admins", "func shellRights": "shell", "func (b *builder) sharedObjects(": "viewers", "func (b *builder) aggregated": ""} {
 			if strings.HasPrefix(line, name) {
 				role = of
 			}

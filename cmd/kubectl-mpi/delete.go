@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
@@ -44,8 +45,13 @@ With --wait it returns when the pods are gone, too.`,
   # Your jobs that ended more than an hour ago
   kubectl mpi delete --finished --older 1h --mine`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if d.finished {
-				return cli.ArgsBetween(0, 0)(cmd, args)
+			switch {
+			case d.finished && len(args) > 0:
+				return usageErrorf("name jobs, or give `--finished`: not both")
+			case d.finished:
+				return nil
+			case d.mine || cmd.Flags().Changed("older"):
+				return usageErrorf("`--older` and `--mine` are for `--finished`: without it the jobs are named")
 			}
 			return cli.ArgsBetween(1, maxNames)(cmd, args)
 		},
@@ -60,14 +66,11 @@ With --wait it returns when the pods are gone, too.`,
 			if cmd.Flags().Changed("timeout") && !d.wait {
 				return usageErrorf("`--timeout` is for `--wait`: without it nothing is waited for")
 			}
-			if !d.finished && (d.mine || cmd.Flags().Changed("older")) {
-				return usageErrorf("`--older` and `--mine` are for `--finished`: without it the jobs are named")
-			}
 			if d.finished {
 				return d.deleteFinished(cmd.Context())
 			}
 			k.noGuess = true
-			return d.deleteAll(cmd.Context(), args, func(name string) error {
+			return deleteAll(cmd.Context(), d, args, func(name string) error {
 				j, err := d.readJob(cmd.Context(), name)
 				if err != nil {
 					return err
@@ -88,13 +91,13 @@ With --wait it returns when the pods are gone, too.`,
 const maxNames = 1000
 
 // deleteAll deletes jobs one after the other. A failure keeps none of the others.
-func (d *deleteCommand) deleteAll(ctx context.Context, names []string, one func(name string) error) error {
+func deleteAll[T any](ctx context.Context, d *deleteCommand, jobs []T, one func(T) error) error {
 	var failed []error
-	for _, name := range names {
+	for _, job := range jobs {
 		if ctx.Err() != nil { // reported once for all that are left
 			return errors.Join(append(failed, exitWith(exitInterrupted, errInterrupted))...)
 		}
-		failed = append(failed, d.explainError(ctx, one(name)))
+		failed = append(failed, d.explainError(ctx, one(job)))
 	}
 	return errors.Join(failed...)
 }
@@ -117,18 +120,19 @@ func (d *deleteCommand) deleteFinished(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, names, now := map[string]view.Job{}, []string(nil), time.Now()
+	var over []view.Job
+	now := time.Now()
 	for _, o := range objects {
 		j := view.JobOf(o)
 		isOld := d.older == 0 || j.Times.Ended != nil && now.Sub(j.Times.Ended.Time) >= d.older
 		if j.IsFinished() && isOld && (!d.mine || j.User == user) {
-			found[j.Name], names = j, append(names, j.Name)
+			over = append(over, j)
 		}
 	}
-	if len(names) == 0 {
+	if len(over) == 0 {
 		fmt.Fprintf(d.streams.ErrOut, "no such job is over in namespace %s\n", selection.Namespace)
 	}
-	return d.deleteAll(ctx, names, func(name string) error { return d.deleteJob(ctx, found[name]) })
+	return deleteAll(ctx, d, over, func(j view.Job) error { return d.deleteJob(ctx, j) })
 }
 
 func (d *deleteCommand) deleteJob(ctx context.Context, j view.Job) error {
@@ -166,7 +170,7 @@ func describeWhatGoes(j view.Job) string {
 	case pods > 1:
 		parts = append(parts, fmt.Sprintf("%d pods with their logs", pods))
 	}
-	if j.Executor == view.Controller {
+	if j.Executor == jobv1.Controller {
 		parts = append(parts, "its JobSet, key and network policies")
 	}
 	if len(parts) == 0 {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/internal/cli"
@@ -17,6 +19,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // One screen: so many nodes and events are shown.
@@ -136,6 +139,7 @@ func factRows(j view.Job, now time.Time) [][]string {
 	if j.Times.Started != nil {
 		add("Duration", j.Columns(now).Duration)
 	}
+	add("Used", j.UsedText(now))
 	return rows
 }
 
@@ -226,7 +230,7 @@ func startedText(p view.Pod, now time.Time) string {
 // timelineRows is what conditions say of the past, the oldest first.
 func timelineRows(j view.Job, now time.Time) [][]string {
 	rows := [][]string{{"  " + agoText(j.Times.Created.Time, now), "Submitted", ""}}
-	conditions := slices.Clone(j.Conditions)
+	conditions := withStart(j)
 	slices.SortStableFunc(conditions, func(a, b metav1.Condition) int { return a.LastTransitionTime.Compare(b.LastTransitionTime.Time) })
 	for _, c := range conditions {
 		if c.Status != "True" {
@@ -239,6 +243,25 @@ func timelineRows(j view.Job, now time.Time) [][]string {
 		rows = append(rows, []string{"  " + agoText(c.LastTransitionTime.Time, now), c.Type, message})
 	}
 	return rows
+}
+
+// withStart adds the start of the command: of an ended job no condition shows it any more.
+func withStart(j view.Job) []metav1.Condition {
+	conditions := slices.Clone(j.Conditions)
+	if j.Times.Started == nil || apimeta.IsStatusConditionTrue(conditions, job.Running) {
+		return conditions
+	}
+	start := metav1.Condition{
+		Type: job.Running, Status: metav1.ConditionTrue, Reason: job.Running, LastTransitionTime: *j.Times.Started,
+	}
+	isEnd := func(c metav1.Condition) bool {
+		return c.Type == trainer.TrainJobComplete || c.Type == trainer.TrainJobFailed
+	}
+	at := slices.IndexFunc(conditions, isEnd)
+	if at < 0 {
+		at = len(conditions)
+	}
+	return slices.Insert(conditions, at, start)
 }
 
 func eventRows(events []fetch.JobEvent, wide bool, now time.Time) [][]string {

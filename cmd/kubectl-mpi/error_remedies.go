@@ -32,6 +32,8 @@ func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) st
 	switch {
 	case tenant.Name == "":
 		return fmt.Sprintf("ask whoever gives rights there; in a namespace of a tenant, `people.%s` of the tenant's spec give this one", role)
+	case role == "shell":
+		return fmt.Sprintf("only admins of tenant `%s` and the groups of its `people.shell` may do this: ask its admins", tenant.Name)
 	case len(tenant.Admins) == 0:
 		return fmt.Sprintf("only %s of tenant `%s` may do this: ask its admins", role, tenant.Name)
 	}
@@ -52,7 +54,9 @@ var (
 func roleManifest(verb, resource string) string {
 	reads := slices.Contains([]string{"get", "list", "watch"}, verb)
 	switch {
-	case verb == "create" && (resource == "pods/exec" || resource == "pods/portforward"), verb == "delete" && resource == "pods":
+	case verb == "create" && (resource == "pods/exec" || resource == "pods/portforward"):
+		return "shell"
+	case verb == "delete" && resource == "pods":
 		return "admins"
 	case reads && slices.Contains(viewersRead, resource):
 		return "viewers"

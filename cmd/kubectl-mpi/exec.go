@@ -39,8 +39,8 @@ func newExec(k *kube) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec JOB [flags] -- COMMAND [ARGUMENT…]",
 		Short: "Run a command in the pod of a rank, of a node, or of the launcher",
-		Long: `Run a command in a pod of a job. kubectl (or oc) does it; this finds the pod and its container. The role of an editor does not allow it, that of an
-admin of the tenant does.`,
+		Long: `Run a command in a pod of a job. kubectl (or oc) does it; this finds the pod and its container. Admins of the tenant may, and
+the groups that ` + "`people.shell`" + ` of its spec names.`,
 		Example: "  kubectl mpi exec train --rank 3 -- nvidia-smi",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at != 1 || len(args) < 2 {
@@ -124,8 +124,8 @@ func (k *kube) runKubectl(ctx context.Context, args []string) error {
 // connectionFlags are the flags that say which cluster and as whom.
 func (k *kube) connectionFlags(cmd *cobra.Command) []string {
 	var args []string
-	cmd.InheritedFlags().Visit(func(f *pflag.Flag) {
-		if f.Name == "namespace" {
+	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { // Visit knows none of a parent's flags
+		if f.Name == "namespace" || !f.Changed {
 			return
 		}
 		values := []string{f.Value.String()}

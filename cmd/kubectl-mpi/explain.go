@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/docs/failures"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // glossaryWord is a phase or a reason, which STATE of `list` is made of. Its JSON is stable.
@@ -30,7 +30,7 @@ type glossaryWord struct {
 // glossary are all of them, phases first.
 func glossary() []glossaryWord {
 	var list []glossaryWord
-	for _, p := range phase.AllPhases() {
+	for _, p := range jobv1.AllPhases() {
 		list = append(list, glossaryWord{Name: string(p), Kind: "phase", Meaning: p.Meaning()})
 	}
 	for _, e := range diagnose.ReasonDocs() {

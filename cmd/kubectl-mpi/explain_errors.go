@@ -59,8 +59,8 @@ func (k *kube) withRemedy(ctx context.Context, e *apierror.ExplainedError) error
 		remedy = "log in again, or choose another context (--context)"
 	case apierror.Exists:
 		namespace, _ := k.Namespace() // the kubeconfig was read before
-		remedy = fmt.Sprintf("choose another name, give `submit --replace` once it is over, or run the old one again, "+
-			"with its old files, by %s", k.commandHint(namespace, "clone %s", e.Name))
+		remedy = fmt.Sprintf("choose another name, or give `submit --replace` once it is over, or `submit --numbered`; "+
+			"%s runs the old one again", k.commandHint(namespace, "clone %s", e.Name))
 	case apierror.NotFound:
 		remedy = k.notFoundHint(ctx, e)
 	case apierror.NoKind:

@@ -6,15 +6,15 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // TestExplain: every phase and every reason is explained, without a cluster.
 func TestExplain(t *testing.T) {
 	c := clientOf(t, nil, interceptor.Funcs{})
 	var names []string
-	for _, p := range phase.AllPhases() {
+	for _, p := range jobv1.AllPhases() {
 		names = append(names, string(p))
 	}
 	for _, e := range diagnose.ReasonDocs() {

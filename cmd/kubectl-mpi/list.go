@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // listCommand is `kubectl mpi list`.
@@ -69,7 +69,7 @@ then, not Pulling.`,
 
 func phaseNames() []string {
 	var names []string
-	for _, p := range phase.AllPhases() {
+	for _, p := range jobv1.AllPhases() {
 		names = append(names, strings.ToLower(string(p)))
 	}
 	return names
@@ -153,7 +153,7 @@ func (l *listCommand) selectJobs(objects []view.JobObjects, user string) []view.
 func (l *listCommand) matches(j view.Job, user string) bool {
 	status := strings.ToLower(string(j.Phase))
 	ofStatus := len(l.statuses) == 0 || slices.Contains(l.statuses, status) ||
-		j.Phase == phase.Refused && slices.Contains(l.statuses, strings.ToLower(string(phase.Failed)))
+		j.Phase == jobv1.Refused && slices.Contains(l.statuses, strings.ToLower(string(jobv1.Failed)))
 	return ofStatus && (l.runtime == "" || j.Runtime.Name == l.runtime) && (!l.mine || j.User == user)
 }
 
@@ -189,10 +189,15 @@ func (l *listCommand) jobRows(jobs []view.Job, headings bool) [][]string {
 	var rows [][]string
 	now := time.Now()
 	if headings {
-		rows = append(rows, l.jobRow(view.ColumnHeadings(), "NAMESPACE", []string{"EXECUTOR", "USER", "MESSAGE"}))
+		rows = append(rows, l.jobRow(view.ColumnHeadings(), "NAMESPACE", []string{"EXECUTOR", "USER", "MACHINE-HOURS", "COST", "MEMORY", "CPU", "MESSAGE"}))
 	}
 	for _, j := range jobs {
-		rows = append(rows, l.jobRow(j.Columns(now).Cells(), j.Namespace, []string{string(j.Executor), cmp.Or(j.User, "-"), cmp.Or(firstLine(causeOrMessage(j)), "-")}))
+		used := j.UsageCells(now)
+		wide := []string{
+			string(j.Executor), cmp.Or(j.User, "-"), used.MachineHours, used.Cost, used.Memory, used.CPU,
+			cmp.Or(firstLine(causeOrMessage(j)), "-"),
+		}
+		rows = append(rows, l.jobRow(j.Columns(now).Cells(), j.Namespace, wide))
 	}
 	return rows
 }

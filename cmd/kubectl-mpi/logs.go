@@ -14,10 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
@@ -203,6 +204,10 @@ func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 		return k.noSuchRankError(ctx, job.Name, f.ranks)
 	}
 	ranks.noteUntagged(0)
+	if ranks.read == 0 && !mpijob.IsFinished(job) && !f.follow {
+		fmt.Fprintf(k.streams.ErrOut, "note: nothing has been printed so far; %s says how far the job is\n",
+			k.commandHint(job.Namespace, "why %s", job.Name))
+	}
 	if result.Incomplete > 0 {
 		return exitWith(cli.ExitFailure, fmt.Errorf("%d of %d logs could not be read to their end", result.Incomplete, result.Sources))
 	}
@@ -287,15 +292,14 @@ func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlag
 	if err != nil {
 		return err
 	}
-	for _, kind := range []string{trainer.TrainJobFailed, mpijob.Diagnosed} {
-		c := apimeta.FindStatusCondition(view.JobOf(view.JobObjects{TrainJob: job}).Conditions, kind)
-		if c == nil {
-			continue
-		}
-		if lines := diagnose.ParseCause(mpi.Reason(c.Reason), c.Message).Lines; len(lines) > 0 {
-			fmt.Fprintf(k.streams.ErrOut, "note: the pods of `%s` are gone; these are the last lines that the controller kept, of what failed (%s)\n", job.Name, c.Reason)
-			return f.newPrinter(k.streams.Out).PrintLines(verdictLines(lines, c.LastTransitionTime.Time))
-		}
+	j := view.JobOf(view.JobObjects{TrainJob: job})
+	if j.IsFinished() && j.Cause != nil && len(j.Cause.Lines) > 0 {
+		fmt.Fprintf(k.streams.ErrOut, "note: the pods of `%s` are gone; these are the last lines that the controller kept, of what failed (%s)\n", job.Name, j.Cause.Reason)
+		return f.newPrinter(k.streams.Out).PrintLines(verdictLines(j.Cause.Lines, ptr.Deref(j.Times.Ended, j.Times.Created).Time))
+	}
+	if j.Phase == jobv1.Refused {
+		return cli.Failure(fmt.Errorf("`%s` was refused and never had pods: %s says why",
+			name, k.commandHint(job.Namespace, "why %s", name)))
 	}
 	if mpijob.IsFinished(job) {
 		return cli.Failure(fmt.Errorf("the pods of `%s` are gone, and their logs with them; %s says how it ended", job.Name, k.commandHint(job.Namespace, "describe %s", job.Name)))

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -13,14 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
 
 	"lockstep.dev/lockstep/internal/cli"
 )
 
 func main() {
 	// The first signal ends what waits or follows, with words; the second one ends the program.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
+	klog.LogToStderr(false) // client-go logs what errors say in words
+	klog.SetOutput(io.Discard)
 	os.Exit(run(ctx, cobraArguments(os.Args), newKube(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})))
 }
 

@@ -22,6 +22,15 @@ func (k *kube) completeRuntimes(cmd *cobra.Command, _ []string, _ string) ([]str
 	return append(shared, own...), cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeClaims offers the names of claims, with the beginning of their folder.
+func (k *kube) completeClaims(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	names, _, _ := k.listNames(cmd.Context(), claimResource)
+	for i := range names {
+		names[i] += ":/"
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
 // listNames returns the names of the objects of a resource in the namespace.
 func (k *kube) listNames(ctx context.Context, resource string) (names []string, namespace string, err error) {
 	c, err := k.Client()

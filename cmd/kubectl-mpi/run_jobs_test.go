@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/compare"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -114,6 +115,21 @@ func reply(w http.ResponseWriter, code int, object any) {
 	_ = json.NewEncoder(w).Encode(object)
 }
 
+// recordCause gives a job that failed the record of mpi-controller.
+func (s *apiServer) recordCause(t *testing.T, name string, cause jobv1.Cause) {
+	t.Helper()
+	path := "/apis/trainer.kubeflow.org/v1alpha1" + team + "trainjobs/" + name
+	trainJob := s.objects[path].(trainer.TrainJob) //nolint:forcetypeassert // it was put there
+	text, err := json.Marshal(jobv1.Record{
+		Version: jobv1.Version, UID: trainJob.UID, Executor: jobv1.Controller, Phase: jobv1.Failed, Cause: &cause,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainJob.Annotations = map[string]string{jobv1.Annotation: string(text)}
+	s.objects[path] = trainJob
+}
+
 // addJob adds a job that is over, and its runtime.
 func (s *apiServer) addJob(t *testing.T, conditions ...metav1.Condition) {
 	t.Helper()
@@ -177,6 +193,7 @@ func (s *apiServer) kube(t *testing.T, in string) (k *kube, out, errOut *bytes.B
 
 func TestCommandsOfJobs(t *testing.T) {
 	over := metav1.Condition{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: "x"}
+	told := jobv1.Cause{Reason: "OOMKilled", Message: "Worker 1 failed", Lines: []string{"[1,3]<stderr>:no memory"}}
 	failed := metav1.Condition{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "OOMKilled", Message: "Worker 1 failed\nLast lines:\n[1,3]<stderr>:no memory"}
 	folder := t.TempDir()
 	file := func(name, text string) string {
@@ -206,16 +223,22 @@ func TestCommandsOfJobs(t *testing.T) {
 		code         int
 		out, errText string
 	}{
-		"Logs":            {nil, "logs train", 0, "3| loss 1\nplain\n", ""},
-		"LogsMerged":      {nil, "logs train --merge", 0, "launcher 3| loss 1\nnode-0| between\nlauncher| plain\n", ""},
-		"LogsOfARank":     {nil, "logs train --rank 3 -o json", 0, `"rank":3,"text":"loss 1"`, ""},
-		"LogsNoTag":       {nil, "logs train --rank 0 --role node", 0, "", "no line so far names the rank"},
-		"LogsTooMany":     {nil, "logs train --merge --max-log-requests 1", 2, "", "2 logs would be read"},
-		"LogsOddFlag":     {nil, "logs train --include (", 2, "", "not a regular expression"},
-		"LogsOddRole":     {nil, "logs train --role worker", 2, "", "one of launcher, node, all"},
-		"LogsOddTime":     {nil, "logs train --since-time noon", 2, "", "2026-03-01T12:00:00Z"},
-		"LogsNobody":      {nil, "logs", 2, "", "takes one job name, not 0"},
-		"LogsGone":        {func(s *apiServer) { s.addJob(t, failed) }, "logs train", 0, "3| no memory\n", "the pods of `train` are gone"},
+		"Logs":        {nil, "logs train", 0, "3| loss 1\nplain\n", ""},
+		"LogsMerged":  {nil, "logs train --merge", 0, "launcher 3| loss 1\nnode-0| between\nlauncher| plain\n", ""},
+		"LogsOfARank": {nil, "logs train --rank 3 -o json", 0, `"rank":3,"text":"loss 1"`, ""},
+		"LogsNoTag":   {nil, "logs train --rank 0 --role node", 0, "", "no line so far names the rank"},
+		"LogsTooMany": {nil, "logs train --merge --max-log-requests 1", 2, "", "2 logs would be read"},
+		"LogsOddFlag": {nil, "logs train --include (", 2, "", "not a regular expression"},
+		"LogsOddRole": {nil, "logs train --role worker", 2, "", "one of launcher, node, all"},
+		"LogsOddTime": {nil, "logs train --since-time noon", 2, "", "2026-03-01T12:00:00Z"},
+		"LogsNobody":  {nil, "logs", 2, "", "takes one job name, not 0"},
+		"LogsRefused": {func(s *apiServer) {
+			job := failedJob(metav1.Condition{Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "InvalidWorld"})
+			job.Labels = map[string]string{mpi.TrainJobLabel: "next"}
+			s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = job
+			s.objects["/api/v1"+team+"pods"] = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+		}, "logs next", 1, "", "`next` was refused and never had pods: `kubectl mpi why next --namespace team` says why"},
+		"LogsGone":        {func(s *apiServer) { s.addJob(t, failed); s.recordCause(t, "train", told) }, "logs train", 0, "3| no memory\n", "the pods of `train` are gone"},
 		"LogsGoneFine":    {func(s *apiServer) { s.addJob(t, over) }, "logs train", 1, "", "kubectl mpi describe train"},
 		"LogsNotYet":      {func(s *apiServer) { s.addJob(t) }, "logs train", 1, "", "kubectl mpi why train"},
 		"SubmitDry":       {nil, "submit next --nodes 2 --dry-run=client -- mpirun x", 0, "    name: mpich-cpu\n", ""},
@@ -234,6 +257,8 @@ func TestCommandsOfJobs(t *testing.T) {
 		"SubmitOddUnit":   {nil, "submit next --resources memory=16GB -- x", 2, "", "`GB` is no unit of `memory=16GB`: write `16G` or `16Gi`"},
 		"SubmitKB":        {nil, "submit next --resources memory=64KB -- x", 2, "", "`KB` is no unit of `memory=64KB`: write `64k` or `64Ki`"},
 		"SubmitIBytes":    {nil, "submit next --resources memory=1.5GiB -- x", 2, "", "`GiB` is no unit of `memory=1.5GiB`: write `1.5G` or `1.5Gi`"},
+		"SubmitGB":        {nil, "submit next --resources memory=1gb -- x", 2, "", "`gb` is no unit of `memory=1gb`: write `1G` or `1Gi`"},
+		"SubmitBytes":     {nil, "submit next --resources memory=512 -- x", 2, "", "did you mean `memory=512Mi`?"},
 		"SubmitMem":       {nil, "submit next --resources mem=1Gi -- x", 2, "", "there is no resource `mem`: it is one of cpu, memory, ephemeral-storage"},
 		"SubmitOddAmount": {nil, "submit next --resources memory=lots -- x", 2, "", "is not RESOURCE=QUANTITY"},
 		"DeleteNothing":   {nil, "delete", 2, "", "`delete` takes at least one job name, not 0"},
@@ -280,7 +305,7 @@ func TestCommandsOfJobs(t *testing.T) {
 		}, "create -f " + good + " --follow", 3, "", "OOMKilled"},
 		"SubmitOffline":    {func(s *apiServer) { s.Close() }, "submit next --runtime openmpi --dry-run=client -- mpirun x", 0, "    name: openmpi\n", "no cluster was asked whether it has runtime `openmpi`: cannot reach"},
 		"SubmitOfflineAny": {func(s *apiServer) { s.Close() }, "submit next --dry-run=client -- mpirun x", 1, "", "cannot reach"},
-		"CreateTaken":      {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, give `submit --replace` once it is over, or run the old one again, with its old files, by `kubectl mpi clone next --namespace team`"},
+		"CreateTaken":      {func(s *apiServer) { s.refuse = taken }, "create -f " + good, 1, "", "there is a TrainJob `next` already. Choose another name, or give `submit --replace` once it is over, or `submit --numbered`; `kubectl mpi clone next --namespace team` runs the old one again"},
 		"ValidateTaken":    {func(s *apiServer) { s.refuse = taken }, "validate -f " + good, 0, "1 TrainJob, no mistakes", ""},
 		"CreateSome":       {func(s *apiServer) { s.refuse, s.refused = policy, `"second"` }, "create -f " + two, 6, "trainjob/next created in namespace team\n", "refuses it: no"},
 		"CreateElsewhere":  {nil, "create -f " + other, 1, "", "other.yaml:3:35: error: metadata.namespace is `other`, and --namespace says `team`"},
@@ -295,6 +320,11 @@ func TestCommandsOfJobs(t *testing.T) {
 		"Preflight":        {nil, "preflight -f " + good, 0, "fits now", ""},
 		"PreflightNever":   {nil, "preflight -f " + wrong, 6, "never", "can never run"},
 		"PreflightWhat":    {nil, "preflight", 2, "", "say which job"},
+		"CloneFiles":       {nil, "clone train --files " + folder + " --dry-run=client", 0, "path: ", ""},
+		"CpNoPath":         {nil, "cp train", 2, "", "`train` is not JOB:PATH with a path from the root, such as `train:/results/model.pt`"},
+		"CpIn":             {nil, "cp . train:/results", 2, "", "`cp` only copies out of a job"},
+		"CpNoPlace":        {nil, "cp train:/a " + folder + "/none/there", 1, "", "cannot write to"},
+		"CpNotRun":         {nil, "cp train:/a", 1, "", "`train` has not run, so it has no files: `kubectl mpi why train --namespace team` says why"},
 		"ExecForbidden":    {nil, "exec train -- ls", 5, "", "User 'jane' lacks 'create' permission for pods/exec in namespace 'team'"},
 	}
 	for name, tc := range cases {
@@ -385,8 +415,47 @@ func TestWaitsInTheNamespaceOfTheFile(t *testing.T) {
 func failedJob(failed metav1.Condition) trainer.TrainJob {
 	return trainer.TrainJob{
 		TypeMeta:   metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: "TrainJob"},
-		ObjectMeta: metav1.ObjectMeta{Name: "next", Namespace: "team"},
+		ObjectMeta: metav1.ObjectMeta{Name: "next", Namespace: "team", UID: "next"},
 		Spec:       trainer.TrainJobSpec{RuntimeRef: trainer.RuntimeRef{Name: "mpich-cpu"}}, Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{failed}},
+	}
+}
+
+// TestExecAsksTheSameCluster: kubectl gets the flags that choose cluster and user, and no others.
+func TestExecAsksTheSameCluster(t *testing.T) {
+	k := newKube(genericiooptions.NewTestIOStreamsDiscard())
+	root := newRoot(k)
+	cmd, args, err := root.Find([]string{"exec"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = append(args, "--kubeconfig", "x.yaml", "--context=prod", "-n", "team", "--as-group", "a", "--as-group", "b", "--rank", "3", "train")
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	want := "--as-group=a --as-group=b --context=prod --kubeconfig=x.yaml"
+	if got := strings.Join(k.connectionFlags(cmd), " "); got != want {
+		t.Errorf("kubectl is called with %q, want %q", got, want)
+	}
+}
+
+// TestFollowShowsLastLinesOnce: the log was shown, so the error has its cause and not its last lines.
+func TestFollowShowsLastLinesOnce(t *testing.T) {
+	for flag, want := range map[string]bool{"--follow": false, "--wait": true} {
+		s := newAPIServer(t)
+		s.addJob(t)
+		s.objects["/apis/trainer.kubeflow.org/v1alpha1"+team+"trainjobs/next"] = failedJob(metav1.Condition{
+			Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: "OOMKilled",
+			Message: "Worker 1 failed. What to do: use less\nLast lines:\nno memory",
+		})
+		s.recordCause(t, "next", jobv1.Cause{
+			Reason: "OOMKilled", Message: "Worker 1 failed", Remedy: "use less", Lines: []string{"no memory"},
+		})
+		s.objects["/api/v1"+team+"pods"] = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+		code, _, errText := s.command(t, "submit", "next", flag, "--", "mpirun", "x")
+		whole := strings.Contains(errText, "next failed: OOMKilled: Worker 1 failed. What to do: use less")
+		if code != 3 || !whole || strings.Contains(errText, "no memory") != want {
+			t.Errorf("%s: ended with %d: %s", flag, code, errText)
+		}
 	}
 }
 

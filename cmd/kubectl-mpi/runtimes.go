@@ -17,7 +17,7 @@ func newRuntimes(k *kube) *cobra.Command {
 		Use:   "runtimes",
 		Short: "List what jobs can be made from here: runtimes with their defaults and limits, and the queue",
 		Long: `List what jobs can be made from in this namespace: runtimes with their MPI, how many nodes a job gets unless it asks for others, how
-many it may have, slots per node, and what a node gets. Which of them the tenant may use is said by its namespace, which not everybody may read.`,
+many it may have, slots per node, what a node requests, and the most that it may request. Which of them the tenant may use is said by its namespace, which not everybody may read.`,
 		Example: `  kubectl mpi runtimes
 
   # Images too, and which were certified on this cluster
@@ -53,12 +53,12 @@ many it may have, slots per node, and what a node gets. Which of them the tenant
 }
 
 func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) error {
-	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS"}}
+	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS", "AT MOST"}}
 	if wide {
 		rows[0] = append(rows[0], "CERTIFIED", "KIND", "IMAGE")
 	}
 	for _, r := range offer.Runtimes {
-		row := []string{r.Name + defaultOrDeprecated(r), cmp.Or(r.ImplementationName(), "-"), numberOrDash(r.Nodes), numberOrDash(r.MaxNodes), numberOrDash(r.SlotsPerNode), cmp.Or(r.Resources, "-")}
+		row := []string{r.Name + defaultOrDeprecated(r), cmp.Or(r.ImplementationName(), "-"), numberOrDash(r.Nodes), numberOrDash(r.MaxNodes), numberOrDash(r.SlotsPerNode), cmp.Or(r.Resources, "-"), cmp.Or(r.Most, "-")}
 		if wide {
 			row = append(row, cmp.Or(r.Certified, "-"), r.Kind, cmp.Or(r.Image, "-"))
 		}

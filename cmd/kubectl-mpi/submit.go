@@ -37,8 +37,8 @@ type submitFlags struct {
 	env, claims, resources       []string
 	trace                        []string
 	suspend                      bool
-	// replace deletes a job of the same name that is over.
-	replace bool
+	// numbered adds a number to a name that is taken.
+	numbered bool
 	// unasked: the job is only shown.
 	unasked bool
 	// given reports whether a flag is on the command line.
@@ -59,9 +59,10 @@ func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
 	flags.StringSliceVar(&f.trace, "trace", nil, "what is recorded of the run: traffic (who sends how much to whom, of Open MPI), waiting (how long each rank is inside of MPI), horovod (its timeline, into a volume), nccl (its log)")
 	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
-	flags.BoolVar(&f.replace, "replace", false, "first delete the finished job of the same name")
+	flags.BoolVar(&f.numbered, "numbered", false, "if the name is taken, add the next number: NAME-2")
 	cli.CompleteFlag(cmd, "trace", "traffic", "waiting", "horovod", "nccl")
 	cli.CompleteFlagWith(cmd, "runtime", k.completeRuntimes)
+	cli.CompleteFlagWith(cmd, "pvc", k.completeClaims)
 }
 
 // options are what is asked for, less what only the cluster knows.
@@ -116,7 +117,9 @@ type launchFlags struct {
 	outputFlag
 	dryRun                            string
 	wait, follow, preflight, failFast bool
-	timeout                           time.Duration
+	// replace deletes a job of the same name that is over.
+	replace bool
+	timeout time.Duration
 }
 
 func (f *launchFlags) registerFlags(cmd *cobra.Command) {
@@ -182,10 +185,10 @@ are possible; hidden ones and __pycache__ stay out, and symbolic links and what 
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.unasked = launch.dryRun == "client"
-			job, err := k.assembleJob(cmd.Context(), args[0], args[1:], f)
-			if err == nil && f.replace && launch.dryRun == "" {
-				err = k.replaceJob(cmd.Context(), args[0])
+			if f.numbered && launch.replace {
+				return usageErrorf("`--numbered` keeps the old job and `--replace` deletes it: give one of them")
 			}
+			job, err := k.assembleJob(cmd.Context(), args[0], args[1:], f)
 			if err != nil {
 				return err
 			}
@@ -194,19 +197,26 @@ are possible; hidden ones and __pycache__ stay out, and symbolic links and what 
 	}
 	f.registerFlags(cmd, k)
 	launch.registerFlags(cmd)
+	cmd.Flags().BoolVar(&launch.replace, "replace", false, "first delete the finished job of the same name")
 	return cmd
 }
 
-// replaceJob deletes a job that is over, and waits until its name is free.
-func (k *kube) replaceJob(ctx context.Context, name string) error {
-	j, err := k.readJob(ctx, name)
+// replaceJob deletes the job of the same name if it is over, and waits until the name is free. The old job stays if the API
+// server would refuse the new one; a quota that is full may have room once it is gone.
+func (k *kube) replaceJob(ctx context.Context, c client.Client, job *trainer.TrainJob) error {
+	j, err := k.readJob(ctx, job.Name)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil
 	case err != nil:
 		return err
 	case !j.IsFinished():
-		return cli.Failure(fmt.Errorf("`%s` is not over: %s ends it", name, k.commandHint(j.Namespace, "delete %s", name)))
+		hint := k.commandHint(j.Namespace, "delete %s", j.Name)
+		return cli.Failure(fmt.Errorf("`%s` is not over: %s ends it", j.Name, hint))
+	}
+	err = c.Create(ctx, job.DeepCopy(), client.DryRunAll)
+	if err != nil && !apierrors.IsAlreadyExists(err) && !strings.Contains(err.Error(), "exceeded quota") {
+		return fmt.Errorf("`%s` was not replaced: %w", j.Name, err)
 	}
 	notes := *k
 	notes.streams.Out = k.streams.ErrOut
@@ -222,6 +232,15 @@ func (k *kube) assembleJob(ctx context.Context, name string, command []string, f
 	if err != nil {
 		return nil, err
 	}
+	if f.numbered && !f.unasked {
+		taken, _, err := k.listNames(ctx, "trainjobs")
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(taken, name) {
+			name = submit.NextName(name, taken)
+		}
+	}
 	o, err := f.options(name, namespace, command)
 	if err != nil {
 		return nil, err
@@ -236,7 +255,8 @@ func (k *kube) assembleJob(ctx context.Context, name string, command []string, f
 	return job, nil
 }
 
-// chooseRuntimeAndQueue adds runtime and queue. A job that is only shown takes no cluster where its runtime is named.
+// chooseRuntimeAndQueue adds runtime and queue, and checks the names of claims. A job that is only shown takes no cluster
+// if its runtime is named.
 func (k *kube) chooseRuntimeAndQueue(ctx context.Context, o *submit.Options, f submitFlags) error {
 	runtimes, queues, err := k.readChoices(ctx, o.Namespace)
 	if err != nil && f.unasked && f.runtime != "" {
@@ -253,8 +273,18 @@ func (k *kube) chooseRuntimeAndQueue(ctx context.Context, o *submit.Options, f s
 	if o.Queue, err = submit.ChooseQueue(queues, fetch.PlatformQueue, f.queue); err != nil {
 		return cli.Failure(err)
 	}
+	if len(o.Claims) == 0 {
+		return nil
+	}
+	known, _, _ := k.listNames(ctx, claimResource) // without the right to list them nothing is suggested
+	if err := submit.CheckClaims(o.Claims, known); err != nil {
+		return cli.Failure(err)
+	}
 	return nil
 }
+
+// claimResource is the resource of claims in the API.
+const claimResource = "persistentvolumeclaims"
 
 // readChoices are the runtimes and queues of a namespace.
 func (k *kube) readChoices(ctx context.Context, namespace string) ([]submit.Runtime, []string, error) {
@@ -320,6 +350,11 @@ func (k *kube) createJobs(ctx context.Context, c client.Client, jobs []*trainer.
 	for _, job := range jobs {
 		if err := k.refuseIfNeverRuns(ctx, job, f); err != nil {
 			return all, err
+		}
+		if f.replace && f.dryRun == "" {
+			if err := k.replaceJob(ctx, c, job); err != nil {
+				return all, err
+			}
 		}
 		if err := c.Create(ctx, job, options...); err != nil {
 			return all, err
@@ -472,7 +507,7 @@ func (k *kube) waitForEnd(ctx context.Context, job *trainer.TrainJob, f launchFl
 			return err
 		}
 	}
-	w.what = forComplete
+	w.what, w.followed = forComplete, f.follow
 	_, err := w.waitForJob(ctx, client.ObjectKeyFromObject(job))
 	return err
 }

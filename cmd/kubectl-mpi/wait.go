@@ -12,12 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // What `wait --for` waits for.
@@ -39,6 +39,8 @@ type waitCommand struct {
 	seen bool
 	// failFast ends the wait for a cause that the user of the job has to mend.
 	failFast bool
+	// followed: the log was shown, and with it the last lines of a cause.
+	followed bool
 	// shown is the reason of the cause that was shown last.
 	shown mpi.Reason
 }
@@ -136,14 +138,14 @@ func (w *waitCommand) waitForJob(ctx context.Context, key client.ObjectKey) (vie
 
 // isStuck reports whether the wait ends early, for a cause that the user of the job has to mend.
 func (w *waitCommand) isStuck(j view.Job) bool {
-	return w.failFast && !j.IsFinished() && j.Cause != nil && diagnose.IsForUser(j.Cause.Reason)
+	return w.failFast && !j.IsFinished() && j.Cause != nil && diagnose.IsForUser(mpi.Reason(j.Cause.Reason))
 }
 
 // showCause prints what keeps a job, once for each change, and what to do.
 func (w *waitCommand) showCause(j view.Job) {
 	var reason mpi.Reason
 	if j.Cause != nil {
-		reason = j.Cause.Reason
+		reason = mpi.Reason(j.Cause.Reason)
 	}
 	if reason != w.shown && reason != "" {
 		fmt.Fprintf(w.streams.ErrOut, "%s: %s\n", j.Name, diagnose.StripEscapes(causeText(j)))
@@ -164,14 +166,18 @@ func cancelAfter(ctx context.Context, limit time.Duration) (context.Context, con
 
 // isReached reports whether there is nothing more to wait for.
 func (w *waitCommand) isReached(j view.Job) bool {
-	return j.IsFinished() || (w.what == forRunning || w.what == forStarted) && j.Phase == phase.Running
+	return j.IsFinished() || (w.what == forRunning || w.what == forStarted) && j.Phase == jobv1.Running
 }
 
 // waitError is what became of the wait, as an error with its exit code.
 func (w *waitCommand) waitError(ctx, limited context.Context, key client.ObjectKey, j view.Job, err error) error {
 	switch {
 	case err == nil && j.IsFinished() && !j.Succeeded() && w.what != forEnded && w.what != forStarted:
-		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failureWord(j), causeText(j)))
+		text := causeText(j)
+		if w.followed && j.Cause != nil {
+			text = j.Cause.Reason + ": " + diagnose.Cause{Message: j.Cause.Message, Remedy: j.Cause.Remedy}.Text()
+		}
+		return exitWith(exitJobFailed, fmt.Errorf("%s %s: %s", key.Name, failureWord(j), text))
 	case err == nil && w.isStuck(j):
 		return exitWith(exitJobFailed, fmt.Errorf("%s cannot run: %s\nIt waits until that is mended; %s ends it",
 			key.Name, diagnose.StripEscapes(causeText(j)), w.commandHint(key.Namespace, "delete %s", key.Name)))
@@ -202,7 +208,7 @@ func (w *waitCommand) lateText(name string, j view.Job) string {
 }
 
 func failureWord(j view.Job) string {
-	if j.Phase == phase.Refused {
+	if j.Phase == jobv1.Refused {
 		return "was refused"
 	}
 	return "failed"
@@ -213,7 +219,7 @@ func causeText(j view.Job) string {
 	if j.Cause == nil {
 		return j.Message
 	}
-	return string(j.Cause.Reason) + ": " + j.Cause.Text
+	return j.Cause.Reason + ": " + j.Cause.Text
 }
 
 // progressLine says how far a job is.

@@ -223,7 +223,7 @@ func TestDeleteFinished(t *testing.T) {
 		"--finished --older 1h":  {0, []string{"old"}, ""},
 		"--finished --older 3h":  {0, nil, "no such job is over in namespace team"},
 		"--finished --older -1h": {2, nil, "--older is -1h"},
-		"--finished train":       {2, nil, "`delete` takes no arguments, not 1"},
+		"--finished train":       {2, nil, "name jobs, or give `--finished`: not both"},
 		"train --mine":           {2, nil, "are for `--finished`"},
 		"traim":                  {1, nil, "namespace `team` there are"},
 	} {
@@ -235,6 +235,41 @@ func TestDeleteFinished(t *testing.T) {
 		if got.code != want.code || !slices.Equal(deleted, want.deleted) || !strings.Contains(got.errOut, want.text) ||
 			strings.Contains(got.errOut, "did you mean") {
 			t.Errorf("%s: ended with %d, deleted %v: %s", flags, got.code, deleted, got.errOut)
+		}
+	}
+}
+
+// TestReplaceRefused: the old job stays if the new one would be refused, but a full quota has room once it is gone.
+func TestReplaceRefused(t *testing.T) {
+	runtime := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "torch"}}
+	for refusal, stays := range map[string]bool{"numNodes is 64": true, "exceeded quota: lockstep-quota": false} {
+		over := jobOf("over", ended(trainer.TrainJobComplete, "Completed", "done"))
+		over.UID = "of-the-old-one"
+		c := clientOf(t, []client.Object{runtime.DeepCopy(), over}, interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+				if len(options) > 0 { // the dry run
+					return apierrors.NewForbidden(trainer.Resource("trainjobs"), o.GetName(), errOf(refusal))
+				}
+				return c.Create(ctx, o, options...)
+			},
+		})
+		got := runFor(t, t.Context(), c, "submit", "over", "--runtime", "torch", "--replace", "-n", "team", "--", "python")
+		var job trainer.TrainJob
+		err := c.Get(t.Context(), client.ObjectKeyFromObject(over), &job)
+		if err != nil || (job.UID == over.UID) != stays || stays != strings.Contains(got.errOut, refusal) {
+			t.Errorf("%s: %s%s; afterwards there is %q: %v", refusal, got.out, got.errOut, job.UID, err)
+		}
+	}
+}
+
+// TestNumbered: a job gets its own name if it is free, and the next number if not.
+func TestNumbered(t *testing.T) {
+	runtime := &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: "torch"}}
+	c := clientOf(t, []client.Object{runtime, jobOf("train"), jobOf("train-2")}, interceptor.Funcs{})
+	for name, want := range map[string]string{"train": "trainjob/train-3", "other": "trainjob/other"} {
+		got := runFor(t, t.Context(), c, "submit", name, "--runtime", "torch", "--numbered", "-o", "name", "-n", "team", "--", "python")
+		if strings.TrimSpace(got.out) != want {
+			t.Errorf("%s: %s%s", name, got.out, got.errOut)
 		}
 	}
 }

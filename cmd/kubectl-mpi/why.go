@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 func newWhy(k *kube) *cobra.Command {
@@ -60,10 +60,10 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 type whyAnswer struct {
 	Name      string              `json:"name"`
 	Namespace string              `json:"namespace"`
-	Phase     phase.Phase         `json:"phase"`
+	Phase     jobv1.Phase         `json:"phase"`
 	Cause     *view.Cause         `json:"cause,omitempty"`
 	Message   string              `json:"message,omitempty"`
-	Queue     *view.Queue         `json:"queue,omitempty"`
+	Queue     *jobv1.Queue        `json:"queue,omitempty"`
 	LogsURL   string              `json:"logsURL,omitempty"`
 	Room      *fetch.FreeCapacity `json:"room,omitempty"`
 	// Fit is what the quotas and limits of the namespace have room for now, of a job that waits for its pods.
@@ -73,7 +73,7 @@ type whyAnswer struct {
 
 // findRoom finds out what is free for a job that waits.
 func (w *whyAnswer) findRoom(ctx context.Context, k *kube, objects view.JobObjects) error {
-	if !slices.Contains([]phase.Phase{phase.Queued, phase.Preempted, phase.Creating, phase.Scheduling}, w.Phase) {
+	if !slices.Contains([]jobv1.Phase{jobv1.Queued, jobv1.Preempted, jobv1.Creating, jobv1.Scheduling}, w.Phase) {
 		return nil
 	}
 	c, err := k.Client()
@@ -101,7 +101,7 @@ func (w *whyAnswer) fitText(k *kube) string {
 	case w.Fit.LargestNodes == nil:
 		return ""
 	case *w.Fit.LargestNodes == 0:
-		return "Not even the smallest job of its runtime fits now."
+		return "Not even the smallest job with so much per node fits now."
 	}
 	return fmt.Sprintf("Of its nodes %d would fit now: %s", *w.Fit.LargestNodes, k.commandHint(w.Namespace, "clone %s --set nodes=%d", w.Name, *w.Fit.LargestNodes))
 }
@@ -110,11 +110,11 @@ func (k *kube) writeWhy(w io.Writer, j view.Job, answer whyAnswer, colours diag.
 	fmt.Fprintf(w, "%s%s\n", headingText(j, colours), sinceText(j, now))
 	writeCause(w, j, colours)
 	switch {
-	case j.Phase == phase.Suspended && j.Queue == nil:
+	case j.Phase == jobv1.Suspended && j.Queue == nil:
 		fmt.Fprintf(w, "%s starts it.\n", k.commandHint(j.Namespace, "resume %s", j.Name))
 		fmt.Fprintf(w, "Its numNodes cannot change; a job like it with N nodes: %s\n",
 			k.commandHint(j.Namespace, "clone %s --set nodes=N", j.Name))
-	case j.Phase == phase.Failed && j.Cause != nil && j.Cause.Class == diagnose.ByApplication:
+	case j.Phase == jobv1.Failed && j.Cause != nil && j.Cause.Class == string(diagnose.ByApplication):
 		fmt.Fprintf(w, "Its log: %s\n", k.commandHint(j.Namespace, "logs %s", j.Name))
 	}
 	if j.LogsURL != "" {
@@ -137,11 +137,11 @@ func (k *kube) writeWhy(w io.Writer, j view.Job, answer whyAnswer, colours diag.
 func headingText(j view.Job, colours diag.Palette) string {
 	colour := colours.Place
 	switch {
-	case j.Phase == phase.Failed || j.Phase == phase.Refused:
+	case j.Phase == jobv1.Failed || j.Phase == jobv1.Refused:
 		colour = colours.Error
 	case j.Cause != nil:
 		colour = colours.Warning
-	case j.Phase == phase.Running || j.Phase == phase.Complete:
+	case j.Phase == jobv1.Running || j.Phase == jobv1.Complete:
 		colour = colours.Help
 	}
 	reset := colours.Reset
@@ -162,9 +162,10 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 		switch {
 		case j.Message != "":
 			fmt.Fprintln(w, diagnose.StripEscapes(j.Message))
-		case j.Phase == phase.Running:
+		case j.Phase == jobv1.Running:
 			fmt.Fprintln(w, "Nothing is in its way.")
-		case j.Phase == phase.Creating && j.Executor == view.Stock && len(j.Nodes) == 0:
+		case j.Phase == jobv1.Creating && j.Executor == jobv1.Stock && len(j.Nodes) == 0 &&
+			j.Since != nil && time.Since(j.Since.Time) >= view.PickUpTime:
 			fmt.Fprintln(w, "Nothing has been made of it: its runtime is Kubeflow Trainer's. "+
 				"Ask an admin whether Trainer runs in this cluster.")
 		case !j.IsFinished():

@@ -37,7 +37,7 @@ func dispatch(args []string, stdout, stderr io.Writer) int {
 	}
 	commands := map[string]subcommand{
 		"serve": runServe, "run": runLauncher, "gate": runGate, "rsh": runRemoteShell, "install": runInstall,
-		"probe":   runProbe,
+		"probe": runProbe, "archive": runArchive,
 		"version": printVersion, hydra.EndLauncherCommand: runEndParent,
 	}
 	switch name := args[1]; {
@@ -62,6 +62,7 @@ Usage: mpi-agent COMMAND
   gate       waits for all nodes and ends (for an init container)
   rsh        runs a command on a node, as ssh would; what mpirun calls (also as links named rsh or ssh)
   probe      measures the network between all ranks, under mpirun
+  archive    prints files as text, for kubectl mpi cp
   install    copies the agent into a folder that other containers mount
   version    prints the version
 

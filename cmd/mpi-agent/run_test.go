@@ -33,7 +33,7 @@ exit $code
 `
 
 // noTimes leaves out what differs from run to run.
-var noTimes = cmpopts.IgnoreFields(mpi.Verdict{}, "GateSeconds", "RunSeconds", "IdleSeconds", "Timings")
+var noTimes = cmpopts.IgnoreFields(mpi.Verdict{}, "GateSeconds", "RunSeconds", "IdleSeconds", "Timings", "Usage")
 
 func TestRunStartsDaemonsOnAllNodesAndReportsThem(t *testing.T) {
 	t.Parallel()
@@ -55,6 +55,9 @@ func TestRunStartsDaemonsOnAllNodesAndReportsThem(t *testing.T) {
 	want := mpi.Verdict{Nodes: []mpi.NodeReport{
 		{Name: "demo-node-0-0.demo", Daemons: 1}, {Name: "demo-node-0-1.demo", Daemons: 1}, {Name: "demo-node-0-2.demo", Daemons: 1},
 	}}
+	if j.verdict().Usage == nil {
+		t.Error("no pod has reported how much it used")
+	}
 	if diff := cmp.Diff(want, j.verdict(), noTimes); got.code != 0 || diff != "" {
 		t.Errorf("exit code %d, verdict %s\n%s", got.code, diff, got.stderr)
 	}
@@ -131,7 +134,7 @@ func TestRunVerdicts(t *testing.T) {
 	}{
 		"failure": {
 			reason: "the exit code is the user's", command: []string{"sh", "-c", "mpirun; exit 7"}, code: 7,
-			want: mpi.Verdict{Reason: mpi.ReasonCommandFailed, ExitCode: 7}, words: []string{"`sh -c mpirun; exit 7` exited with code 7"},
+			want: mpi.Verdict{Reason: mpi.ReasonCommandFailed, ExitCode: 7}, words: []string{"`sh -c 'mpirun; exit 7'` exited with code 7"},
 		},
 		"signal": {
 			reason: "as shells report it", command: []string{"sh", "-c", "kill -SEGV $$"}, code: 139,
@@ -140,7 +143,7 @@ func TestRunVerdicts(t *testing.T) {
 		"alone": {
 			reason: "the worst defect of the field: the launcher ran alone and exits 0", command: []string{"true"}, code: 125,
 			want:  mpi.Verdict{Reason: mpi.ReasonWorldIncomplete},
-			words: []string{"nothing ever ran on any of the 2 nodes", "exited with code 0"},
+			words: []string{"nothing ever ran on any of the 2 other nodes", "exited with code 0"},
 		},
 		"without MPI": {
 			reason:  "what a script runs on nodes is its work",

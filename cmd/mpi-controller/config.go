@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
@@ -100,7 +101,7 @@ func (c *controllerConfig) addFlags(command *cobra.Command) {
 	flags.StringVar(&c.options.Namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace of the controller's own pods, which launchers admit, and of its lease (default $POD_NAMESPACE)")
 	flags.StringVar((*string)(&c.options.Mode), "mode", string(reconciler.Executor), "who runs TrainJobs: executor (this controller) or companion (Kubeflow Trainer, which this controller stands beside)")
 	flags.StringVar(&c.options.Identity, "identity", "", "holder of the lease; a process that comes back under the same name goes on at once (default in a pod its host name, which is the name of the pod, otherwise a new name each time)")
-	flags.StringSliceVar(&c.options.TrainerNamespaces, "trainer-namespaces", reconciler.TrainerNamespaces(), "namespaces in which Kubeflow Trainer may be installed: an executor waits while somebody keeps Trainer's lease in one of them, and only warns of such a lease elsewhere")
+	flags.StringSliceVar(&c.options.TrainerNamespaces, "trainer-namespaces", mpi.TrainerNamespaces(), "namespaces in which Kubeflow Trainer may be installed: an executor waits while somebody keeps Trainer's lease in one of them, and only warns of such a lease elsewhere")
 	flags.StringVar(&c.options.WebhookAddress, "webhook-bind-address", ":9443", "address where a companion answers for pods, so that nodes get image and environment of their TrainJob; 0 turns it off")
 	flags.StringVar(&c.options.MetricsAddress, "metrics-bind-address", ":8443", "address that serves /metrics, by HTTPS; 0 turns it off")
 	flags.BoolVar(&c.options.MetricsAuthentication, "metrics-authentication", true, "let those only read metrics who show a token that the API server knows, and may get the path /metrics")

@@ -12,15 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 )
 
 func TestExecute(t *testing.T) {
 	defaults := reconciler.Options{
-		Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "lockstep-system", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081",
+		Mode: reconciler.Executor, TrainerNamespaces: mpi.TrainerNamespaces(), Namespace: "lockstep-system", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081",
 	}
 	changed := reconciler.Options{
-		Mode: reconciler.Companion, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "mpi", Concurrency: 3, MetricsAddress: "0", ProbeAddress: "127.0.0.1:9", LeaderElection: true,
+		Mode: reconciler.Companion, TrainerNamespaces: mpi.TrainerNamespaces(), Namespace: "mpi", Concurrency: 3, MetricsAddress: "0", ProbeAddress: "127.0.0.1:9", LeaderElection: true,
 		Identity: "pod-7", WebhookAddress: "0",
 	}
 	cases := map[string]struct {
@@ -49,7 +50,7 @@ func TestExecute(t *testing.T) {
 		"BadLevel":       {"", "x", []string{"--log-level=loud"}, nil, nil, 2, "log-level"},
 		"UnknownFlag":    {"", "x", []string{"--zap"}, nil, nil, 2, "unknown flag"},
 		"Argument":       {"", "x", []string{"start"}, nil, nil, 2, "unexpected argument `start`"},
-		"Failure":        {"", "x", nil, errors.New("no cluster"), &controllerConfig{options: reconciler.Options{Mode: reconciler.Executor, TrainerNamespaces: reconciler.TrainerNamespaces(), Namespace: "x", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
+		"Failure":        {"", "x", nil, errors.New("no cluster"), &controllerConfig{options: reconciler.Options{Mode: reconciler.Executor, TrainerNamespaces: mpi.TrainerNamespaces(), Namespace: "x", Concurrency: 10, WebhookAddress: ":9443", MetricsAddress: ":8443", MetricsAuthentication: true, ProbeAddress: ":8081"}}, 1, "mpi-controller: no cluster"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

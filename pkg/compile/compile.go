@@ -187,6 +187,7 @@ func plansOf(root fs.FS, documents []*decode.Document, options Options, list *di
 	}
 	// Each cluster may have patches of its own, for specs and for objects.
 	patches := readOverlays(root, bundle, options, list)
+	bundle.CheckCohorts(func(cluster string) bool { return patches[cluster].PatchesSpecs() }, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
 	plans := options.planCache.Clusters(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() })
 	planWithPatches(plans, bundle, documents, patches, options, list)

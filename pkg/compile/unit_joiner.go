@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"maps"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
 	"lockstep.dev/lockstep/pkg/compile/lower"
@@ -82,7 +84,7 @@ func (j *unitJoiner) join(c compiledUnit) error {
 	if err := j.take(c.unit); err != nil || !c.job.last {
 		return err
 	}
-	c.job.overlay.ReportIneffective(j.effects, j.list)
+	c.job.overlay.ReportIneffective(j.effects, maps.Keys(j.exists), j.list)
 	removed := j.effects.Removed()
 	j.isolation.AddRemoved(removed)
 	j.access.AddRemoved(removed)

@@ -23,19 +23,22 @@ const (
 
 // kinds are those that the compiler can make, by version: an object of a kind that is no longer compiled at all is extra, too.
 var compiledKinds = map[string][]string{
-	"v1":                              {"Namespace", "ResourceQuota", "LimitRange", "ServiceAccount", "PersistentVolumeClaim", "ConfigMap"},
-	"networking.k8s.io/v1":            {"NetworkPolicy"},
-	"rbac.authorization.k8s.io/v1":    {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"},
-	"scheduling.k8s.io/v1":            {"PriorityClass"},
-	"admissionregistration.k8s.io/v1": {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"},
-	"kueue.x-k8s.io/v1beta2":          {"ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "WorkloadPriorityClass"},
-	"trainer.kubeflow.org/v1alpha1":   {"ClusterTrainingRuntime", "TrainingRuntime"},
-	"security.openshift.io/v1":        {"SecurityContextConstraints"},
-	"monitoring.coreos.com/v1":        {"PrometheusRule", "ServiceMonitor"},
-	"monitoring.coreos.com/v1alpha1":  {"AlertmanagerConfig"},
-	"kustomize.toolkit.fluxcd.io/v1":  {"Kustomization"},
-	"source.toolkit.fluxcd.io/v1":     {"GitRepository"},
-	"argoproj.io/v1alpha1":            {"AppProject", "Application"},
+	"v1":                           {"Namespace", "ResourceQuota", "LimitRange", "ServiceAccount", "PersistentVolumeClaim", "ConfigMap"},
+	"networking.k8s.io/v1":         {"NetworkPolicy"},
+	"rbac.authorization.k8s.io/v1": {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"},
+	"scheduling.k8s.io/v1":         {"PriorityClass"},
+	"admissionregistration.k8s.io/v1": {
+		"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	},
+	"kueue.x-k8s.io/v1beta2":         {"ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology", "WorkloadPriorityClass"},
+	"trainer.kubeflow.org/v1alpha1":  {"ClusterTrainingRuntime", "TrainingRuntime"},
+	"security.openshift.io/v1":       {"SecurityContextConstraints"},
+	"monitoring.coreos.com/v1":       {"PrometheusRule", "ServiceMonitor"},
+	"monitoring.coreos.com/v1alpha1": {"AlertmanagerConfig"},
+	"kustomize.toolkit.fluxcd.io/v1": {"Kustomization"},
+	"source.toolkit.fluxcd.io/v1":    {"GitRepository"},
+	"argoproj.io/v1alpha1":           {"AppProject", "Application"},
 }
 
 // ExtraObjects returns the objects that have our label and were not among those of any unit. Objects that belong to another, which made

@@ -12,6 +12,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,6 +77,10 @@ func Connect(kubeconfig, contextName, manager string) (*Cluster, error) {
 	rules.ExplicitPath = kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: contextName})
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("there is no kubeconfig that names a cluster: " +
+			"give one with --kubeconfig or $KUBECONFIG, or log in")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}

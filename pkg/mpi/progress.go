@@ -12,8 +12,8 @@ const (
 	ProgressSubsystem = "lockstep-progress"
 	// LaunchTimingsSubsystem: anybody who holds the key asks the launcher's agent how far the launch is; the answer is a LaunchTimings.
 	LaunchTimingsSubsystem = "lockstep-phases"
-	// WarningsSubsystem: the controller asks the launcher's agent what it sees go wrong while the command runs; the request is
-	// the JobWarnings that it knows. The answer comes once they differ, and after WarningsHold at the latest.
+	// WarningsSubsystem: the controller asks the launcher's agent for JobWarnings while the command runs, by a
+	// WarningsRequest. The answer comes once they differ from the known ones, after WarningsHold at the latest.
 	WarningsSubsystem = "lockstep-warnings"
 )
 
@@ -24,6 +24,16 @@ const WarningsHold = 5 * time.Minute
 // JobWarnings are what the agents of a job see go wrong while its command runs, the most important first.
 type JobWarnings struct {
 	Warnings []JobWarning `json:"warnings,omitempty"`
+	// Training is the progress of the program, nil if it reports none, or if the request did not ask for it.
+	Training *TrainingProgress `json:"training,omitempty"`
+}
+
+// WarningsRequest holds the warnings that the controller knows.
+type WarningsRequest struct {
+	JobWarnings
+	// TrainingAfter is how many seconds later a change of Training alone is an answer. The last change, at the end of
+	// the command, is one at once. Nil asks for no Training.
+	TrainingAfter *float64 `json:"trainingAfter,omitempty"`
 }
 
 // JobWarning is a trouble of a job that goes on, and may go on forever.
@@ -41,14 +51,18 @@ const (
 
 // WithinBounds returns the warnings with no more of them, and no longer texts, than are shown.
 func (w JobWarnings) WithinBounds() JobWarnings {
+	if w.Training != nil {
+		training := w.Training.WithinBounds()
+		w.Training = &training
+	}
 	if len(w.Warnings) == 0 {
-		return JobWarnings{}
+		return JobWarnings{Training: w.Training}
 	}
 	bounded := slices.Clone(w.Warnings[:min(len(w.Warnings), maxWarnings)])
 	for i, warning := range bounded {
 		bounded[i] = JobWarning{Reason(clipText(string(warning.Reason), maxFailureText)), clipText(warning.Message, maxWarningText)}
 	}
-	return JobWarnings{bounded}
+	return JobWarnings{bounded, w.Training}
 }
 
 // The environment variables of the launcher that turn the watch for hangs on: a duration such as `10m`, and what counts
@@ -66,6 +80,8 @@ const (
 	// ReasonLaunchStuck: a launcher waits although no rank runs, because all have ended or none ever started. A launcher whose
 	// ranks have all ended is ended, and this is the reason of the verdict if how they ended is unknown.
 	ReasonLaunchStuck Reason = "LaunchStuck"
+	// ReasonWorkerSilent: the agent of a worker does not answer, although its machine does.
+	ReasonWorkerSilent Reason = "WorkerSilent"
 	// ReasonRankStopped: a rank is stopped by a signal, and others wait for it.
 	ReasonRankStopped Reason = "RankStopped"
 	// ReasonRankHeldUp: a rank waits for a processor, and others for it.
@@ -82,9 +98,12 @@ type ProgressRequest struct {
 	Ranks bool `json:"ranks,omitempty"`
 	// Remains asks what is left of a launch.
 	Remains bool `json:"remains,omitempty"`
-	// Unanswered asks for the connections that nobody answers. For it the kernel goes through a table of all connections, twice, that is as large as
-	// the machine has memory for: 7 ms of a processor that a rank may be using on a machine of 24 GB, more on larger ones.
+	// Unanswered asks for the connections that nobody answers. If the kernel has sent something again since the
+	// last look, it goes through a table of all connections, twice, that is as large as the machine has memory
+	// for: 7 ms of a processor that a rank may be using on a machine of 24 GB, twice as much on the largest.
 	Unanswered bool `json:"unanswered,omitempty"`
+	// Unaccepted asks for the ports on which connections wait for their program. It costs the same, each time.
+	Unaccepted bool `json:"unaccepted,omitempty"`
 }
 
 // Progress is what the processes of a job have done on a node: all descendants of its agent but the agent's own.
@@ -104,6 +123,8 @@ type Progress struct {
 	Remains *LaunchRemains `json:"remains,omitempty"`
 	// Unanswered holds the TCP connections of the pod that nobody answers, those tried most often first.
 	Unanswered []UnansweredConnection `json:"unanswered,omitempty"`
+	// Unaccepted holds ports of the pod on which connections wait for their program to accept them.
+	Unaccepted []uint16 `json:"unaccepted,omitempty"`
 	// Evidence says what the ranks are doing, the lowest rank first, at most MaxEvidence of them.
 	Evidence []StuckProcess `json:"evidence,omitempty"`
 	// Stranded holds the proxies of Hydra that have all ranks that they started, all of which have waited in PMI for a while.

@@ -67,6 +67,10 @@ type Verdict struct {
 	Rank *RankEnd `json:"rank,omitempty"`
 	// Lines are the last lines of the output, of the failed rank where the output says whose they are, without secrets.
 	Lines []string `json:"lines,omitempty"`
+	// Usage is how much the pods with ranks used, nil if none has reported.
+	Usage *JobUsage `json:"usage,omitempty"`
+	// Training is the last progress of the program, nil if it has reported none.
+	Training *TrainingProgress `json:"training,omitempty"`
 	// Nodes holds a report per node, cut when the verdict would not fit MaxVerdictBytes.
 	Nodes []NodeReport `json:"nodes,omitempty"`
 }
@@ -111,6 +115,8 @@ type NodeReport struct {
 	World int `json:"world,omitempty"`
 	// EndedWell is how many ranks of the newest launch were seen to exit with 0.
 	EndedWell int `json:"endedWell,omitempty"`
+	// Usage is how much the pod used. A verdict has the sum instead.
+	Usage *PodUsage `json:"usage,omitempty"`
 	// Numbers are those of the ranks that were seen of the newest launch by Hydra. A verdict does without.
 	Numbers []int `json:"numbers,omitempty"`
 	// Ranks holds the first ranks of the node that failed, in the order of time: those of its newest launch, and those of the
@@ -124,7 +130,7 @@ type NodeReport struct {
 func (v Verdict) Succeeded() bool { return v.Reason == "" }
 
 // Encode returns the verdict as JSON of at most MaxVerdictBytes bytes: reports of nodes are dropped first, from the
-// end, then the oldest lines, then the message is cut, at the border of a character.
+// end, then the metrics of the progress, then the oldest lines, then the message is cut, at the border of a character.
 func (v Verdict) Encode() ([]byte, error) {
 	for {
 		text, err := json.Marshal(v)
@@ -136,6 +142,9 @@ func (v Verdict) Encode() ([]byte, error) {
 			return text, nil
 		case len(v.Nodes) > 0:
 			v.Nodes = v.Nodes[:len(v.Nodes)-1]
+		case v.Training != nil && len(v.Training.Metrics) > 0:
+			training := *v.Training
+			training.Metrics, v.Training = nil, &training
 		case len(v.Lines) > 0:
 			v.Lines = v.Lines[1:]
 		case v.Message == "":

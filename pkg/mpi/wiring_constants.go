@@ -52,10 +52,6 @@ const (
 	// TrainJobLabel is on every object and pod of a job; its value is the name of the TrainJob. It is on the TrainJob itself too, for people:
 	// nothing is decided by it there, because users may write it.
 	TrainJobLabel = "lockstep.dev/trainjob"
-	// RecordAnnotation on a TrainJob shows its conditions, if its status shows fewer. Once the job is over it shows the time
-	// before. Its value is a JSON object of `uid`, the UID of the TrainJob, and `conditions`, a list of metav1.Condition.
-	// Users may write it, so it informs and decides nothing (status.RestoredConditions).
-	RecordAnnotation = "lockstep.dev/conditions"
 	// TenantLabel is on every namespace and object of a tenant.
 	TenantLabel = "lockstep.dev/tenant"
 
@@ -66,6 +62,9 @@ const (
 	// MinNodesAnnotation and MaxNodesAnnotation on a runtime bound the nodes of a job; a runtime without them has no bounds.
 	MinNodesAnnotation = "lockstep.dev/min-nodes"
 	MaxNodesAnnotation = "lockstep.dev/max-nodes"
+	// MachineAnnotation on a runtime is the most that a node of a job may ask for, the resources of one machine of its
+	// profile: `cpu=96,memory=1Ti,nvidia.com/gpu=8`.
+	MachineAnnotation = "lockstep.dev/machine"
 	// PriceAnnotation on a runtime is what one node of a job costs in an hour, a decimal number such as `24.5`, in whatever currency the platform counts.
 	PriceAnnotation = "lockstep.dev/node-price-per-hour"
 	// LogsAnnotation on a runtime is the URL by which people see the logs of its jobs that are over, with {namespace}, {job}, {from} and {to} in place of

@@ -72,12 +72,24 @@ class Cluster:
         """The TrainJob as it is stored."""
         return self.api.get(f"{self.paths.trainjobs}/{name}")
 
-    def status(self, name: str, *conditions: Object) -> None:
-        """Writes the conditions of a job, as mpi-controller does."""
+    def status(self, name: str, *conditions: Object, **parts: Any) -> None:
+        """Writes conditions and record of a job, as mpi-controller does, with these parts of its cause."""
         at = {"lastTransitionTime": "2026-03-01T12:00:00Z", "message": ""}
         path = f"{self.paths.trainjobs}/{name}"
-        self.api.patch(path, {"metadata": {"labels": {"lockstep.dev/trainjob": name}}})
+        last = conditions[-1]
+        told: Object = {"version": "v1", "uid": self.job(name)["metadata"]["uid"], "executor": "mpi-controller", "conditions": []}
+        told["phase"] = "Scheduling" if last["type"] == "Created" else last["type"]
+        held = last["type"] == "Created" and last["reason"] != "JobSetCreated"
+        if held:
+            told["phase"] = "Creating"
+        if held or last["type"] == "Failed":
+            before, _, lines = last["message"].partition("\nLast lines:\n")
+            message, _, remedy = before.partition(". What to do: ")
+            cause = {"message": message, "remedy": remedy, "lines": lines.splitlines(), "class": "application"}
+            told["cause"] = {"reason": last["reason"], **cause, **parts}
+        metadata = {"labels": {"lockstep.dev/trainjob": name}, "annotations": {"lockstep.dev/conditions": json.dumps(told)}}
         self.api.patch(f"{path}/status", {"status": {"conditions": [{**at, **c} for c in conditions]}})
+        self.api.patch(path, {"metadata": metadata})
 
     def running(self, name: str) -> None:
         """Makes the JobSet and the pods of a job of two nodes, which run."""

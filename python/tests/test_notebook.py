@@ -48,10 +48,10 @@ def test_a_notebook_shows_a_job_and_follows_it(cluster: Cluster, client: MPIClie
     cluster.status("demo", CREATED)
     given = {"namespace": cluster.namespace, "kubeconfig": os.environ["LOCKSTEP_ADMIN"], "conditions": [CREATED, FAILED]}
     _, (once,), shown, (sent,) = executed(CELLS.format(**given))
-    assert "<td>Starting</td>" in once.data["text/html"]
+    assert "<td>Scheduling</td>" in once.data["text/html"]
     (table,) = [o for o in shown if o.output_type == "display_data"]
     assert "Failed: OOMKilled" in table.data["text/html"], "one table, which is as the job is"
-    assert "what to do: raise the memory limit" in table.data["text/plain"]
+    assert "raise the memory limit" in table.data["text/plain"]
     assert sent.data["text/plain"] == "['mpirun', 'python3']", "a function of a cell can be sent"
 
 

@@ -71,6 +71,13 @@ def test_it_stands_in_the_status(clock: list[float], server: StatusServer, capsy
     assert capsys.readouterr().out == "", "the log is left to the program"
 
 
+def test_a_proxy_is_not_asked(clock: list[float], server: StatusServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert progress(10), "the server is in the pod"
+
+
 def test_often_is_not_too_often_and_the_end_is_told(clock: list[float], server: StatusServer) -> None:
     assert progress(10)
     clock[0] += 4.9
@@ -90,7 +97,7 @@ def test_a_server_that_refuses_is_left_alone_and_the_log_has_it(clock: list[floa
     assert not progress(30, remaining=60)
     assert len(server.told) == 2
     out, err = capsys.readouterr()
-    assert out == "progress 0% loss=1\nprogress 30% 60s-left\n"
+    assert out == "lockstep: progress 0% loss=1\nlockstep: progress 30% remaining=60s\n"
     assert "did not take it: HTTP Error 403" in err
 
 
@@ -99,7 +106,7 @@ def test_one_rank_tells(clock: list[float], monkeypatch: pytest.MonkeyPatch, cap
     assert not progress(100)
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "0")
     assert not progress(metrics={"loss": 2})
-    assert capsys.readouterr().out == "progress loss=2\n"
+    assert capsys.readouterr().out == "lockstep: progress loss=2\n"
 
 
 def tells(steps: int) -> None:
@@ -112,5 +119,5 @@ def tells(steps: int) -> None:
 def test_it_travels_with_a_function() -> None:
     done = run(MPITrainer(func=tells, func_args={"steps": 3}), 0)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "progress 33% step=0\nprogress 100% step=2\n"
+    assert done.stdout == "lockstep: progress 33% step=0\nlockstep: progress 100% step=2\n"
     assert run(MPITrainer(func=tells, func_args={"steps": 3}), 1).stdout == ""

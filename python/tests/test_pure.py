@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import warnings
 from collections.abc import Iterator
@@ -14,13 +15,15 @@ import pytest
 import yaml
 from conftest import Object
 from kubeflow.trainer import CustomTrainerContainer, LocalProcessBackendConfig
+from kubeflow.trainer.backends.kubernetes.backend import KubernetesBackend
 from kubernetes.client import ApiException
 from test_vectors import VECTORS, seen
 
 import lockstep
 from lockstep import LockstepWarning, MPITrainer, _checks, _view
+from lockstep._files import files_of
 from lockstep._logs import untagged
-from lockstep._objects import Objects
+from lockstep._objects import Objects, claims
 from lockstep._times import human, now
 from lockstep._world import asked, world
 from lockstep.aio import AsyncMPIClient
@@ -31,6 +34,9 @@ from lockstep.errors import explained
 ROOT = Path(__file__).parents[2]
 RUNTIME = next(v["in"]["runtime"] for v in VECTORS if v["in"]["runtime"])
 MPI = {"metadata": {"name": "openmpi", "labels": RUNTIME["labels"]}, "spec": RUNTIME["spec"]}
+
+
+KUBERNETES: Any = object.__new__(KubernetesBackend)
 
 
 def trainjob(trainer: Object, **spec: Any) -> Object:
@@ -83,6 +89,13 @@ def test_a_world_has_limits(arguments: dict[str, int], said: str) -> None:
         ({"resources": {"cpu": -1}}, "is -1: give 0 or more"),
         ({"resources": {"cpu": "1e999999"}}, "is no amount of anything"),
         ({"image": "a b"}, "a reference has no spaces"),
+        ({"files": {"a": b"\xff"}}, "`a` is not a text in UTF-8, and only text is taken along: put it into a volume"),
+        ({"files": {"a": "x" * (128 << 10)}}, "with `a` the folder has more than 128 KiB or 256 files"),
+        ({"files": {f"f{i}": "" for i in range(257)}}, "with `f256` the folder has more"),
+        ({"files": {}}, "the folder has no files to take along: hidden ones stay out"),
+        ({"files": {"../a": ""}}, "give a path below /workspace"),
+        ({"files": {"/a": ""}}, "give a path below /workspace"),
+        ({"files": {"a": ""}, "volumes": {"/workspace/x": "c"}}, "the claim `c` cannot be at /workspace/x"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_at_once(arguments: dict[str, Any], said: str) -> None:
@@ -90,9 +103,49 @@ def test_what_cannot_be_meant_is_refused_at_once(arguments: dict[str, Any], said
         MPITrainer(**arguments)
 
 
+def test_files_travel_as_those_of_the_command_line(tmp_path: Path) -> None:
+    for name in ("train.py", "src/model.py", ".git/config", "__pycache__/a.pyc"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"of {name}")
+    command = ["mpirun", "python3", "train.py"]
+    trainer: Any = MPITrainer(command=command, volumes={"/data": "claim"}, files=tmp_path)
+    assert trainer.files == {"src/model.py": "of src/model.py", "train.py": "of train.py"}
+    assert trainer.spec()["command"][1:] == ["-c", 'cd /workspace && exec "$@"', "sh", "mpirun", "python3", "train.py"]
+    job = trainjob(trainer.spec())
+    (option,) = trainer.patches()
+    option(job, trainer, KUBERNETES)
+    (patch,) = job["spec"]["runtimePatches"]
+    assert (patch["manager"], files_of(job), claims(job)) == ("lockstep.dev/kubectl-mpi", trainer.files, ["claim"])
+    for part in patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]:
+        pod = part["template"]["spec"]["template"]
+        field = {"apiVersion": "v1", "fieldPath": "metadata.annotations['file-1']"}
+        assert pod["metadata"]["annotations"] == {"file-0": "of src/model.py", "file-1": "of train.py"}
+        assert pod["spec"]["volumes"][1]["downwardAPI"]["items"][1] == {"path": "train.py", "fieldRef": field}
+        mount = {"name": "files", "mountPath": "/workspace", "readOnly": True}
+        assert pod["spec"]["containers"][0]["volumeMounts"][1] == mount
+    (tmp_path / "link").symlink_to("train.py")
+    with pytest.raises(ValueError, match="`link` is not a plain file: only these are taken along"):
+        MPITrainer(files=tmp_path)
+    with pytest.raises(ValueError, match="would leave out files"):
+        _ = MPITrainer(files={"a": "b"}).num_nodes
+
+
+def test_a_changed_command_runs_where_its_files_are() -> None:
+    trainer: Any = MPITrainer(command=["mpirun", "a"], files={"a": "b"})
+    job = trainjob(trainer.spec())
+    for option in trainer.patches():
+        option(job, trainer, KUBERNETES)
+    client = object.__new__(lockstep.MPIClient)
+    client._change(job, {"command": ["mpirun", "c"]})
+    assert job["spec"]["trainer"]["command"][-3:] == ["sh", "mpirun", "c"]
+    client._change(job, {"nodes": 3})
+    assert job["spec"]["trainer"]["command"] == ["sh", "-c", 'cd /workspace && exec "$@"', "sh", "mpirun", "c"]
+
+
 def test_amounts_may_be_numbers() -> None:
-    wanted = MPITrainer(resources={"cpu": 0.5, "memory": "1024Mi", "gpu": 2}).spec()["resourcesPerNode"]["limits"]
-    assert wanted == {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": 2}
+    wanted = MPITrainer(resources={"cpu": 0.5, "memory": "1024Mi", "gpu": 2}).spec()["resourcesPerNode"]
+    assert wanted["requests"] == {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": 2}
+    assert wanted["limits"] == {"memory": "1Gi", "nvidia.com/gpu": 2}, "ranks that spin are not stopped"
 
 
 def test_a_cluster_must_be_configured(tmp_path: Path) -> None:
@@ -253,7 +306,7 @@ def test_a_job_is_shown_as_text_and_as_a_table() -> None:
     assert f"what to do: {job.cause.remedy}" in text
     page = job._repr_html_()
     assert '<a href="https://lockstep.dev/failures/OOMKilled">' in page
-    job.cause = lockstep.Cause("OOMKilled", "<script>alert(1)</script>")
+    job.cause = lockstep.Cause("OOMKilled", "", "<script>alert(1)</script>")
     job.queue = lockstep.Queue("jobs", 3, 9)
     job.progress = 40
     assert "<script>" not in job._repr_html_()
@@ -264,14 +317,21 @@ def test_a_job_is_shown_as_text_and_as_a_table() -> None:
     assert "why: held back" in str(job)
 
 
+RECORD = "lockstep.dev/conditions"
+
+
 def test_a_queue_says_where_the_job_stands() -> None:
-    waits = "TrainJob is suspended; waits in queue `jobs` at position 3 of more than 20: no room"
-    suspended = {"type": "Suspended", "status": "True", "reason": "Suspended", "message": waits, "lastTransitionTime": "2026-03-01T12:00:00Z"}
-    queued = trainjob({}, suspend=True) | {"status": {"conditions": [suspended]}}
-    queued["metadata"] |= {"labels": {"kueue.x-k8s.io/queue-name": "jobs", "lockstep.dev/trainjob": "demo"}}
+    queue = {"name": "jobs", "position": 3, "length": 20, "text": "waits: no room"}
+    record = {"version": "v1", "uid": "u", "executor": "mpi-controller", "phase": "Queued", "queue": queue, "conditions": []}
+    queued = trainjob({}, suspend=True)
+    queued["metadata"] |= {
+        "uid": "u",
+        "labels": {"kueue.x-k8s.io/queue-name": "jobs"},
+        "annotations": {"lockstep.dev/conditions": json.dumps(record)},
+    }
     job = _view.job(Objects(now=now(), trainjob=queued, runtime=MPI))
     assert job.phase == "Queued"
-    assert job.queue == lockstep.Queue("jobs", 3, 20, "waits in queue `jobs` at position 3 of more than 20: no room")
+    assert job.queue == lockstep.Queue("jobs", 3, 20, "waits: no room")
 
 
 def stock(*pods: Object, conditions: tuple[Object, ...] = (), read: bool = True) -> lockstep.Job:
@@ -297,7 +357,17 @@ def test_a_job_of_kubeflow_trainer_alone() -> None:
     assert stock(a_pod("launcher", runs)).phase == "Scheduling"
     assert stock(read=False).phase == "Scheduling"
     failed = {"type": "Failed", "status": "True", "reason": "JobSetFailed", "message": "it did"}
-    assert stock(conditions=(failed,)).cause == lockstep.Cause("JobSetFailed", "it did")
+    assert stock(conditions=(failed,)).cause == lockstep.Cause("JobSetFailed", "it did", "it did")
+
+
+def test_a_new_job_is_not_said_to_have_no_controller() -> None:
+    job = stock()
+    job.creation_timestamp = now()
+    assert "no mpi-controller looks after this job" not in str(job)
+    job.creation_timestamp -= timedelta(seconds=30)
+    assert "not known: diagnosis: no mpi-controller looks after this job" in str(job)
+    job.creation_timestamp, job.phase = now(), lockstep.Phase.FAILED
+    assert "no mpi-controller looks after this job" in str(job), "nothing more will come"
 
 
 def test_pods_of_a_life_before_do_not_count() -> None:
@@ -312,20 +382,27 @@ def test_pods_of_a_life_before_do_not_count() -> None:
     assert stock(a_pod("launcher", runs), stopped, conditions=(resumed,)).pods[-1].role == "launcher"
 
 
-@pytest.mark.parametrize(("reason", "phase"), [("ImagePullFailed", "Pulling"), ("Unschedulable", "Scheduling")])
-def test_phases_without_the_right_to_read_pods(reason: str, phase: str) -> None:
-    waits = {"type": "PodsReady", "status": "False", "reason": reason, "message": "", "lastTransitionTime": "2026-03-01T12:05:00Z"}
-    assert stock(conditions=(waits,), read=False).phase == phase
-    ready = waits | {"status": "True"}
-    assert stock(conditions=(ready,), read=False).phase == "Starting"
+_ODD_PARTS: tuple[Object, ...] = (
+    {"phase": "Odd"},
+    {"phase": "Complete"},
+    {"phase": 1},
+    {"cause": "x"},
+    {"cause": {}},
+    {"cause": {"reason": 1, "message": ""}},
+    {"since": "x"},
+    {"queue": []},
+    {"restarts": {"number": "x"}},
+)
 
 
 @pytest.mark.parametrize(
-    "record", ["", "no JSON", "[]", "{}", '{"uid": "", "conditions": []}', '{"uid": "another"}', '{"uid": "u", "conditions": [1]}']
+    "record",
+    ["", "no JSON", "[]", "{}", '{"uid": "", "conditions": []}', '{"uid": "another"}', '{"uid": "u", "conditions": [1]}']
+    + [json.dumps({"version": "v1", "uid": "u", "executor": "mpi-controller", "phase": "Running", "conditions": [], **odd}) for odd in _ODD_PARTS],
 )
 def test_a_record_that_cannot_be_read_is_none(record: str) -> None:
     job = trainjob({})
-    job["metadata"]["annotations"] = {"lockstep.dev/conditions": record}
+    job["metadata"] |= {"uid": "u", "annotations": {"lockstep.dev/conditions": record}}
     assert _view.job(Objects(now=now(), trainjob=job, runtime=MPI)).phase == "Creating"
 
 
@@ -335,8 +412,9 @@ def test_a_record_that_cannot_be_read_is_none(record: str) -> None:
         (401, b"", lockstep.Unauthorized, "does not know you"),
         (403, b'{"message": "trainjobs.x \\"a\\" is forbidden: policy says no"}', lockstep.Refused, "refuses it: policy says no"),
         (403, "no JSON", lockstep.Refused, "refuses it: no JSON"),
-        (404, '{"message": "there is none"}', lockstep.NotFound, "there is none"),
-        (422, '["odd"]', lockstep.ApiError, 'answered 422: ["odd"]'),
+        (404, "404 page not found", lockstep.NotFound, "this cluster does not have this kind of object"),
+        (422, '["odd"]', lockstep.ApiError, 'refuses it: ["odd"]'),
+        (500, '{"message": "broken"}', lockstep.ApiError, "the API server answered 500: broken"),
     ],
 )
 def test_errors_in_plain_words(status: int, body: str | bytes, kind: type[Exception], said: str) -> None:
@@ -345,6 +423,35 @@ def test_errors_in_plain_words(status: int, body: str | bytes, kind: type[Except
     assert type(explained(error)) is kind
     assert said in str(explained(error))
     assert isinstance(explained(OSError("no route")), lockstep.Unreachable)
+
+
+POLICY = "x is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too large"
+WEBHOOK = 'admission webhook "v.x" denied the request: too large'
+QUOTA = "x is forbidden: exceeded quota: a, used: count/trainjobs.x=1"
+INVALID = 'X "a" is invalid: a.b: Invalid value: 3'
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "details", "kind", "said"),
+    [
+        (403, POLICY, {}, lockstep.Refused, "the API server refuses it: too large"),
+        (422, POLICY, {}, lockstep.Refused, "the API server refuses it: too large"),
+        (403, WEBHOOK, {}, lockstep.Refused, "the API server refuses it: too large"),
+        (403, QUOTA, {}, lockstep.QuotaExceeded, ".x=1. The quota counts jobs that are over too"),
+        (403, QUOTA[:-21], {}, lockstep.QuotaExceeded, "refuses it: exceeded quota: a, used"),
+        (404, "x", {"name": "a", "kind": "trainjobs"}, lockstep.NotFound, "there is no TrainJob `a`"),
+        (404, "x", {"name": "a", "kind": "namespaces"}, lockstep.NotFound, "there is no namespace `a`"),
+        (404, "x", {"kind": "trainjobs", "group": "y"}, lockstep.NotFound, "this cluster does not have trainjobs.y"),
+        (409, "x", {"name": "a", "kind": "trainjobs"}, lockstep.ApiError, "there is a TrainJob `a` already"),
+        (422, INVALID, {}, lockstep.ApiError, "the API server refuses it: a.b: Invalid value: 3"),
+    ],
+)
+def test_errors_as_on_the_command_line(status: int, message: str, details: Object, kind: type, said: str) -> None:
+    error = ApiException(status=status)
+    reason = "AlreadyExists" if status == 409 else ""
+    error.body = json.dumps({"message": message, "reason": reason, "details": details})
+    assert type(explained(error)) is kind
+    assert said in str(explained(error))
 
 
 def test_jobs_run_on_kubernetes() -> None:
@@ -374,11 +481,6 @@ def test_the_twins_await_the_same() -> None:
     assert list(asyncio.run(use())) == ["logs", "demo"]
     methods = {n for n, v in vars(lockstep.MPIClient).items() if not n.startswith("_") and callable(v)}
     assert methods - set(vars(client)) == {"delete_job"}
-
-
-def test_restarts_are_counted() -> None:
-    said = {"type": "Restarting", "status": "True", "reason": "Preempted", "message": "restart 2 of 3: x", "lastTransitionTime": None}
-    assert stock(conditions=(said,)).restarts == 2
 
 
 def test_a_manifest_is_applied_or_refused_with_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

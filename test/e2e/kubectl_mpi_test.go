@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
@@ -123,7 +126,7 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 
 	It("follows the guide to a first job, and sees what it shows", func(ctx SpecContext) {
 		kubectl := newMPICommand(ctx)
-		for _, name := range []string{"first", "script", "large", "large-2"} {
+		for _, name := range []string{"first", "script", "large", "large-2", "save"} {
 			removeAfterwards(ctx, testjob.Job{Name: name, Namespace: tenant})
 		}
 		path, err := filepath.Abs("../../docs/guide/run-a-job.md")
@@ -172,6 +175,33 @@ var _ = Describe("An editor of a tenant with kubectl mpi", func() {
 		Expect(string(listed)).To(And(ContainSubstring(first+"/trainjob.yaml"), ContainSubstring(first+"/events.txt"), ContainSubstring(first+"/logs/"+first+"-launcher")))
 	})
 
+	It("gets results out of a claim, and leaves nothing behind", func(ctx SpecContext) {
+		kubectl := newMPICommand(ctx)
+		saves := job("saves", "", "").Name
+		removeAfterwards(ctx, testjob.Job{Name: saves, Namespace: tenant})
+		folder := GinkgoT().TempDir()
+		kubectl.run(0, "submit", saves, "--runtime", "mpich-cpu", "--pvc", "results:/results", "--wait", "--", "sh", "-c",
+			"rm -rf /results/e2e && mkdir -p '/results/e2e/a b' && cd /results/e2e && mpirun true && "+
+				"head -c 3000000 /dev/urandom > 'a b/model' && ln -s 'a b' latest && touch locked && chmod 0 locked && "+
+				"sha256sum < 'a b/model'")
+		sum, _ := kubectl.run(0, "logs", saves)
+
+		copied, _ := kubectl.run(0, "cp", saves+":/results/e2e/a b", folder)
+		Expect(copied).To(Equal("files: 1, bytes: 3000000\n"))
+		_, unread := kubectl.run(1, "cp", saves+":/results/e2e", folder)
+		Expect(unread).To(ContainSubstring("not all files can be read: open /results/e2e/locked: permission denied"))
+		model, err := os.ReadFile(filepath.Join(folder, "e2e", "latest", "model"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(sum).To(ContainSubstring(fmt.Sprintf("%x", sha256.Sum256(model))))
+
+		_, failure := kubectl.run(1, "cp", saves+":/results/e2e/absent", folder)
+		Expect(failure).To(ContainSubstring("/results/e2e/absent: no such file or directory"))
+		_, failure = kubectl.run(1, "cp", saves+":/tmp/x", folder)
+		Expect(failure).To(ContainSubstring("its claims are at /results (claim `results`)"))
+		left, _ := kubectl.run(0, "list", "-o", "name")
+		Expect(left).NotTo(ContainSubstring("trainjob/cp-"))
+	}, SpecTimeout(5*time.Minute))
+
 	It("is told before a job is made what would become of it", func(ctx SpecContext) {
 		kubectl := newMPICommand(ctx)
 		little := []string{"--runtime", "openmpi5-cpu", "--resources", "cpu=100m,memory=512Mi"}
@@ -191,6 +221,7 @@ var (
 	pageMachines = regexp.MustCompile(`\bnode\d+\b`)
 	pageStates   = regexp.MustCompile(`Succeeded \(exit code 0\)|Running, not ready|Running`) // kubelet may tell of an end after the job has
 	pageLeft     = regexp.MustCompile(`\d pods? with (?:its|their) logs?`)
+	pageMeasured = regexp.MustCompile(`(?m)^Used .*$|\d+ MiB in use`)
 	pageSpaces   = regexp.MustCompile(`[ \t]+`)
 	// On a slow machine a launcher is up before anybody has sent it addresses, and PRRTE loses a race with its child (docs/limits.md); two jobs may
 	// take the same number of seconds, and then do not differ.
@@ -204,6 +235,7 @@ func settledPage(text string) string {
 	text = pageMachines.ReplaceAllString(text, "MACHINE")
 	text = pageStates.ReplaceAllString(text, "STATE")
 	text = pageLeft.ReplaceAllString(text, "PODS")
+	text = pageMeasured.ReplaceAllString(text, "MEASURED")
 	text = pageSpaces.ReplaceAllString(text, " ")
 	return pageRanks.ReplaceAllStringFunc(text, func(ranks string) string {
 		lines := strings.SplitAfter(ranks, "\n")
@@ -235,7 +267,9 @@ func expectOneStory(ctx SpecContext, kubectl mpiCommand, name string, reason mpi
 		Expect(json.Unmarshal([]byte(out), &shown)).To(Succeed(), command)
 		Expect([]string{shown.Cause.Reason, shown.Cause.Text}).To(Equal([]string{failed.Reason, failed.Message}), command)
 	}
-	parts := diagnose.ParseCause(reason, failed.Message)
+	record, _ := jobv1.Read(object.Annotations, object.UID)
+	Expect(record.Cause).NotTo(BeNil())
+	parts := *record.Cause
 	for _, command := range []string{"why", "describe"} {
 		out, _ := kubectl.run(0, command, name)
 		Expect(out).To(And(ContainSubstring(failed.Reason+": "+parts.Message+"\n"), ContainSubstring("What to do: "+parts.Remedy+"\n")), command)

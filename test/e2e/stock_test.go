@@ -69,6 +69,8 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			expectTrained(packaged(ctx))
 		})
 
+		It("shows how far a program is, where Trainer does not", expectLiveProgress)
+
 		It("lets a function report its progress into the status, where Trainer serves that and may be reached", func(ctx SpecContext) {
 			onlyWhenMeasured()
 			serveStatus(ctx)

@@ -16,6 +16,8 @@ type Fault struct {
 	How string
 	// Want are the reasons that are right; without any the job must complete in spite of the fault.
 	Want []mpi.Reason
+	// Warns is another reason, which the running job must show before it ends for one of Want, empty for none.
+	Warns mpi.Reason
 	// Says are words that the message must hold, each, besides whom the fault hit: evidence, or the remedy.
 	Says []string
 	// Hits says whom a command hits by itself, by the name of the job; nil for nobody. Messages must name it. Whom other faults
@@ -25,21 +27,22 @@ type Fault struct {
 	MPI *implementation
 	// Waits says that the job does not end by the fault: it waits for somebody to mend it.
 	Waits bool
-	// InLog says that it is the log of the launcher that tells of the fault, because the job may yet go on.
-	InLog bool
 	// Shape changes the job, which by default runs four ranks on two nodes for two minutes.
 	Shape func(*trainer.TrainJob)
 	// Before is done before the job is created, During once all its ranks run. Both return how to undo them, or nil.
 	Before, During step
 	// After is the time from the moment that clocks the fault to the fault itself, for deadlines.
 	After time.Duration
-	// Limit is how long the right condition may take; one minute by default.
+	// Limit is how long the first right condition may take; one minute by default.
 	Limit time.Duration
 	// Settling is how long pods and keys of the finished job may stay; 20 s by default.
 	Settling time.Duration
 	// Ranks is true when ranks run before the fault. When none ever runs, the fault is then there when the job is created.
 	Ranks bool
 }
+
+// warned is how long it may take until a running job shows what hinders it.
+const warned = 30 * time.Second
 
 func (f Fault) limit() time.Duration {
 	if f.Limit == 0 {
@@ -81,8 +84,10 @@ type Row struct {
 	How       string   `json:"how"`
 	Want      []string `json:"want"`
 	Condition string   `json:"condition"`
-	Message   string   `json:"message"`
-	Left      []string `json:"left,omitempty"`
+	// Why is the reason that `kubectl mpi why` gave while the job ran on, empty for a job that had ended.
+	Why     string   `json:"why,omitempty"`
+	Message string   `json:"message"`
+	Left    []string `json:"left,omitempty"`
 	// Note says why the run could not be made, or is empty.
 	Note string `json:"note,omitempty"`
 }

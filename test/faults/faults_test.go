@@ -82,7 +82,7 @@ func TestRight(t *testing.T) {
 		"RankByHost":   {"a rank with its host", Fault{Want: wantA, Hits: rankOf(3)}, seen{reason: "A", message: "rank 3 (pid 8 on demo-node-0-0) sleeps"}, true},
 		"OtherRank":    {"a number that begins alike", Fault{Want: wantA, Hits: rankOf(3)}, seen{reason: "A", message: "Worker 0 failed: rank 30 died"}, false},
 		"OtherWorker":  {"the right rank elsewhere", Fault{Want: wantA, Hits: rankOf(3)}, seen{reason: "A", message: "Worker 1 failed: rank 3 died"}, false},
-		"Launcher":     {"the launcher", Fault{Want: wantA, Hits: launcherOf}, seen{reason: "A", message: "launcher pod demo-launcher-0-0-x7x2p: killed"}, true},
+		"Launcher":     {"the launcher", Fault{Want: wantA, Hits: launcherOf}, seen{reason: "A", message: "Launcher failed: killed (pod demo-launcher-0-0-x7x2p)"}, true},
 		"NotLauncher":  {"a worker instead", Fault{Want: wantA, Hits: launcherOf}, seen{reason: "A", message: "Worker 0 failed"}, false},
 		"Survives":     {"a job that must survive", Fault{}, seen{condition: trainer.TrainJobComplete}, true},
 		"Dies":         {"and does not", Fault{}, seen{condition: trainer.TrainJobFailed}, false},
@@ -194,21 +194,6 @@ func TestMark(t *testing.T) {
 	for line, want := range cases {
 		if diff := cmp.Diff(want, isMark(line)); diff != "" {
 			t.Errorf("isMark(%q): %s", line, diff)
-		}
-	}
-}
-
-// What only the log tells is looked for in lines of the agent, not of programs.
-func TestSeeInLog(t *testing.T) {
-	of := attempt{fault: Fault{Want: []mpi.Reason{"MPIPortsBlocked"}, Says: []string{"NetworkPolic"}}}
-	for line, want := range map[string]string{
-		"2026-11-26T19:10:13Z mpi-agent: the job goes on: check NetworkPolicies": "the job goes on: check NetworkPolicies",
-		"2026-11-26T19:10:13Z rank 0: check NetworkPolicies":                     "",
-		"2026-11-26T19:10:13Z mpi-agent: all nodes answered":                     "",
-	} {
-		of.log = &launcherLog{lines: []string{"", line}}
-		if told := of.seeInLog(); told.message != want {
-			t.Errorf("%q: %+v", line, told)
 		}
 	}
 }

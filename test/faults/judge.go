@@ -10,7 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
@@ -32,11 +35,15 @@ func (t *attempt) judge(ctx context.Context, row *Row, at time.Time) {
 	// Kubernetes keeps the creation to the second, so that a deadline may come up to a second early.
 	row.Seconds = max(0, time.Since(at).Seconds())
 	row.Condition, row.Reason, row.Message = first.condition, first.reason, first.message
+	why := ""
+	if first.condition == mpijob.Running {
+		why, row.Why = first.reason, t.why(ctx)
+	}
 	end := first
 	if !first.final && !t.fault.Waits {
 		end = t.watch(ctx, ending, func(s seen) bool { return s.final })
 	}
-	row.Right = t.right(first) && t.rightEnd(end)
+	row.Right = t.right(first) && t.rightEnd(end) && row.Why == why
 	row.Lacks = t.lacks(first.message)
 	switch {
 	case end.final:
@@ -68,7 +75,27 @@ func (t *attempt) right(s seen) bool {
 	if len(t.fault.Want) == 0 {
 		return s.condition == trainer.TrainJobComplete
 	}
-	return slices.Contains(t.fault.Want, mpi.Reason(s.reason)) && t.lacks(s.message) == ""
+	return slices.Contains(t.reasons(s.final), mpi.Reason(s.reason)) && t.lacks(s.message) == ""
+}
+
+// reasons are those that are right at the end, or before.
+func (t *attempt) reasons(final bool) []mpi.Reason {
+	if !final && t.fault.Warns != "" {
+		return []mpi.Reason{t.fault.Warns}
+	}
+	return t.fault.Want
+}
+
+// why returns the reason that `kubectl mpi why` gives the user, empty for none.
+func (t *attempt) why(ctx context.Context) string {
+	objects, err := fetch.ReadJob(ctx, t.editor.Client, client.ObjectKeyFromObject(t.job))
+	if err != nil {
+		return ""
+	}
+	if cause := view.JobOf(objects).Cause; cause != nil {
+		return cause.Reason
+	}
+	return ""
 }
 
 // rightEnd reports whether the job ended as it must: by its fault, unless it is to survive it or to wait.
@@ -109,10 +136,6 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 			return seen{condition: c.Type, reason: c.Reason, message: c.Message, final: true}, nil
 		}
 	}
-	if t.fault.InLog {
-		t.log.read(ctx)
-		return t.seeInLog(), nil
-	}
 	var told seen
 	for _, c := range status.AllConditions(job) {
 		s := seen{condition: c.Type, reason: c.Reason, message: c.Message}
@@ -125,15 +148,4 @@ func (t *attempt) see(ctx context.Context) (seen, error) {
 		}
 	}
 	return told, nil
-}
-
-// seeInLog is the line of the agent in the log of the launcher that says what is wrong.
-func (t *attempt) seeInLog() (told seen) {
-	for _, line := range t.log.lines {
-		_, text, _ := strings.Cut(line, " ")
-		if text, ours := strings.CutPrefix(text, "mpi-agent: "); ours && t.lacks(text) == "" {
-			return seen{condition: "the launcher's log", reason: string(t.fault.Want[0]), message: text}
-		}
-	}
-	return told
 }

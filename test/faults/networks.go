@@ -42,9 +42,17 @@ func networkFaults() []Fault {
 			Shape: command("mpirun", "-n", "4", "mpi-hello"), Before: dropController,
 		},
 		{
-			Name: "NetworkPolicy blocks MPI ports", How: "machines drop new TCP connections between pods but to ports 53 and 2222; the log of the launcher tells of it, and the job goes on, because a peer may be busy",
-			Want: []mpi.Reason{diagnose.MPIPortsBlocked}, Says: []string{"NetworkPolic"}, InLog: true, Waits: true,
+			Name: "NetworkPolicy blocks MPI ports", How: "machines drop new TCP connections between pods but to ports 53 and 2222; the job waits",
+			Want: []mpi.Reason{diagnose.MPIPortsBlocked}, Says: []string{"NetworkPolic"}, Waits: true, Limit: warned,
 			Before: drop("-p", "tcp", "-s", podNetwork, "-d", podNetwork, "--syn", "-m", "multiport", "!", "--dports", "53,2222"),
+		},
+		{
+			Name: "NetworkPolicy blocks ports of running ranks", How: "machines drop TCP packets between pods but to and from ports 53 and 2222, " +
+				"and a rank that has run for 5 s connects to another pod",
+			Ranks: true, Want: []mpi.Reason{diagnose.MPIPortsBlocked}, Says: []string{"NetworkPolic"}, Waits: true, Limit: warned, After: 3 * time.Second,
+			Shape: command("mpirun", "-n", "4", "bash", "-c", `echo "fault: rank `+rankOfShell+`"; sleep 5; `+
+				`[ "`+rankOfShell+`" != 3 ] || exec 3<>/dev/tcp/$(grep -o '"address":"[^"]*' `+mpi.HostTablePath+` | head -n 1 | cut -d '"' -f 4)/4000; sleep 120`),
+			During: drop("-p", "tcp", "-s", podNetwork, "-d", podNetwork, "-m", "multiport", "!", "--ports", "53,2222"),
 		},
 		{
 			Name: "wrong key", How: "the nodes hold another key than the launcher",

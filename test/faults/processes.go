@@ -40,22 +40,24 @@ func agent(implementation) func(process) bool     { return isFirst }
 func starter(i implementation) func(process) bool { return named(i.starter) }
 func daemon(i implementation) func(process) bool  { return named(i.daemon) }
 
-// killRank sends SIGKILL to one rank of a worker.
-func killRank(ctx context.Context, t *attempt) (func(context.Context) error, error) {
-	pod, err := t.hit(ctx, mpi.NodeJob)
-	if err != nil {
-		return nil, err
+// signalRank sends a signal to one rank of a worker.
+func signalRank(signal unix.Signal) step {
+	return func(ctx context.Context, t *attempt) (func(context.Context) error, error) {
+		pod, err := t.hit(ctx, mpi.NodeJob)
+		if err != nil {
+			return nil, err
+		}
+		ranks, err := chosen(pod, named("mpi-hello"))
+		if err != nil {
+			return nil, err
+		}
+		rank, found := proc.RankOfProcess(os.DirFS("/proc"), ranks[0].pid, nil)
+		if !found {
+			return nil, fmt.Errorf("process %d of pod %s is no rank", ranks[0].pid, pod.Name)
+		}
+		t.target.rank = &rank
+		return nil, ranks[0].signal(pod, signal)
 	}
-	ranks, err := chosen(pod, named("mpi-hello"))
-	if err != nil {
-		return nil, err
-	}
-	rank, found := proc.RankOfProcess(os.DirFS("/proc"), ranks[0].pid, nil)
-	if !found {
-		return nil, fmt.Errorf("process %d of pod %s is no rank", ranks[0].pid, pod.Name)
-	}
-	t.target.rank = &rank
-	return nil, ranks[0].signal(pod, unix.SIGKILL)
 }
 
 // freeze stops all processes of a worker.
@@ -114,7 +116,7 @@ func processFaults() []Fault {
 		},
 		Fault{
 			Name: "rank SIGKILL", How: "a rank on a worker gets SIGKILL", Ranks: true,
-			Want: []mpi.Reason{diagnose.RankKilled}, Says: []string{"SIGKILL"}, During: killRank,
+			Want: []mpi.Reason{diagnose.RankKilled}, Says: []string{"SIGKILL"}, During: signalRank(unix.SIGKILL),
 		},
 		Fault{
 			Name: "launcher killed", How: "the agent of the launcher gets SIGKILL from its machine", Ranks: true,
@@ -129,9 +131,13 @@ func processFaults() []Fault {
 			Want: []mpi.Reason{diagnose.LaunchDaemonLost}, During: kill(mpi.NodeJob, daemon),
 		},
 		Fault{
-			Name: "worker frozen", How: "all processes of a worker get SIGSTOP", Ranks: true, Limit: 90 * time.Second,
-			Want: []mpi.Reason{diagnose.WorkerLost}, During: freeze,
+			Name: "worker frozen", How: "all processes of a worker get SIGSTOP", Ranks: true, Limit: warned,
+			Warns: diagnose.WorkerSilent, Want: []mpi.Reason{diagnose.WorkerLost}, During: freeze,
 			Settling: 45 * time.Second, // an agent that is frozen too ends when kubelet kills it, after the grace of 30 s
+		},
+		Fault{
+			Name: "rank stopped", How: "a rank on a worker gets SIGSTOP; the job waits", Ranks: true, Limit: warned,
+			Want: []mpi.Reason{diagnose.RankStopped}, Says: []string{"SIGCONT"}, Waits: true, During: signalRank(unix.SIGSTOP),
 		},
 		Fault{
 			Name: "hang", How: "all ranks get SIGSTOP; the job allows 10 s without progress", Ranks: true, After: 10 * time.Second,

@@ -79,8 +79,8 @@ func document(rows []Row, note string) string {
 	b.WriteString("machines, packets dropped by the kernel, pods evicted by the API server. Seconds count from the fault to the condition of the TrainJob\n")
 	b.WriteString("that names it, or for faults that a job must survive to its completion; of several runs the median and the slowest. A row is right\n")
 	b.WriteString("where the reason is, the message names whom the fault hit (worker, rank, machine), and the job then ended for that reason too, or\n")
-	b.WriteString("waits, if a user can mend it. Leftovers are running pods and keys 20 s after the end, and objects that survive the deletion of\n")
-	b.WriteString("the job.\n\n")
+	b.WriteString("waits, if a user can mend it. What a running job shows, `kubectl mpi why` must give as the reason too. Leftovers are running\n")
+	b.WriteString("pods and keys 20 s after the end, and objects that survive the deletion of the job.\n\n")
 	if note != "" {
 		b.WriteString(note + "\n\n")
 	}

@@ -104,6 +104,7 @@ spec:
 // admissionKinds are what this test needs of all that is compiled: no CRDs of other projects.
 var admissionKinds = []string{
 	"Namespace", "ResourceQuota", "ClusterRole", "ClusterRoleBinding", "RoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+	"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
 }
 
 // queued is a TrainJob with the label of the queue, and a spec as YAML.
@@ -417,7 +418,7 @@ func install(ctx context.Context, specs string) {
 			continue
 		}
 		Expect(client.WithFieldValidation(admin, "Strict").Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("integration"), client.ForceOwnership)).To(Succeed(), "%s %s", o.GetKind(), o.GetName())
-		if strings.HasPrefix(o.GetKind(), "ValidatingAdmission") {
+		if o.GroupVersionKind().Group == "admissionregistration.k8s.io" {
 			DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(admin.Delete(ctx, o))).To(Succeed()) })
 		}
 	}

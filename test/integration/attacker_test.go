@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -191,11 +192,12 @@ func (t *tally) verdict(what any, err error) (refused string) {
 	return err.Error()
 }
 
-// answered asks until the API server has time to judge: on a machine that does much else some requests time out.
+// answered asks until the API server has judged: on a machine that does much else some requests time out, or end without
+// an answer.
 func answered(ask func() error) error {
 	var err error
 	for range 5 {
-		if err = ask(); !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err) && !apierrors.IsTooManyRequests(err) {
+		if err = ask(); err == nil || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 			break
 		}
 	}
@@ -235,7 +237,30 @@ func installPlan(ctx SpecContext, specs string) *plan.Cluster {
 		}
 	}
 	Eventually(refused).Should(BeTrue())
+	awaitPolicies(ctx, "vision")
 	return c
+}
+
+// awaitPolicies waits until the API server judges by all that was written before: it reads policies and namespaces
+// through caches, which lag on a busy machine. A policy that is written last tells which version of the namespace is seen.
+func awaitPolicies(ctx SpecContext, namespace string) {
+	GinkgoHelper()
+	probe := fmt.Sprintf("probe-%d", time.Now().UnixNano())
+	for _, text := range []string{
+		`{kind: ValidatingAdmissionPolicy, metadata: {name: %[1]s}, spec: {
+		  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps], resourceNames: [%[1]s]}]},
+		  validations: [{expression: "false", messageExpression: "'version ' + namespaceObject.metadata.resourceVersion"}]}}`,
+		`{kind: ValidatingAdmissionPolicyBinding, metadata: {name: %[1]s}, spec: {policyName: %[1]s, validationActions: [Deny]}}`,
+	} {
+		object := parsed(fmt.Sprintf("{apiVersion: admissionregistration.k8s.io/v1, "+text[1:], probe))
+		Expect(admin.Create(ctx, object)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, object)).To(Succeed()) })
+	}
+	seen := &corev1.Namespace{}
+	Expect(admin.Get(ctx, client.ObjectKey{Name: namespace}, seen)).To(Succeed())
+	Eventually(func() error {
+		return admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: probe}}, client.DryRunAll)
+	}).Should(MatchError(HaveSuffix("version " + seen.ResourceVersion)))
 }
 
 // servedMinor is the second number of the API server's version.

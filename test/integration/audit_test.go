@@ -131,6 +131,7 @@ var _ = Describe("kubectl mpi audit", func() {
 var asides = map[string]string{
 	"ClusterRole mpi-controller-jobs: update trainjobs/finalizers.trainer.kubeflow.org": "admission asks whether the controller has it when an owner reference blocks deletion",
 	"ClusterRole mpi-controller-jobs: delete trainjobs.trainer.kubeflow.org":            "no job of these specs is old enough: retention_test.go has one",
+	"ClusterRole mpi-controller-jobs: patch trainjobs/status.trainer.kubeflow.org":      "beside Trainer it serves progress alone, and no pod runs here",
 	"ClusterRole mpi-controller: get namespaces.":                                       "only a job that has finished makes the controller ask how long it is kept, once a minute",
 	"ClusterRole mpi-controller: create tokenreviews.authentication.k8s.io":             "the controller asks only where somebody reads its metrics: a test of its own does",
 	"ClusterRole mpi-controller: create subjectaccessreviews.authorization.k8s.io":      "the controller asks only where somebody reads its metrics: a test of its own does",

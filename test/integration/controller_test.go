@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
@@ -106,8 +107,12 @@ var _ = Describe("The controller", Ordered, func() {
 		trainJob := create(ctx, trainJobNamed(namespace, "calm"))
 		jobSetOf(ctx, trainJob)
 		Eventually(state(ctx, trainJob)).Should(Equal("Created"))
-		trainJob.Annotations = map[string]string{"touched": "true"}
-		Expect(admin.Update(ctx, trainJob)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob)).To(Succeed())
+			g.Expect(trainJob.Annotations).To(HaveKey(jobv1.Annotation))
+		}).Should(Succeed())
+		touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"touched":"true"}}}`))
+		Expect(admin.Patch(ctx, trainJob, touch)).To(Succeed())
 		before := versions(ctx, trainJob)
 		Consistently(func() map[string]string { return versions(ctx, trainJob) }).WithTimeout(silence).Should(Equal(before))
 	})
@@ -483,7 +488,7 @@ func reason(ctx context.Context, trainJob *trainer.TrainJob, condition string) f
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(trainJob), trainJob); err != nil {
 			return err.Error()
 		}
-		if found := meta.FindStatusCondition(status.ExecutorConditions(trainJob), condition); found != nil {
+		if found := meta.FindStatusCondition(status.AllConditions(trainJob), condition); found != nil {
 			return found.Reason
 		}
 		return ""

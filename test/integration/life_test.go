@@ -458,7 +458,7 @@ func selector(runtime *trainer.ClusterTrainingRuntime, pool string) {
 }
 
 func message(trainJob *trainer.TrainJob, condition string) string {
-	if found := meta.FindStatusCondition(status.ExecutorConditions(trainJob), condition); found != nil {
+	if found := meta.FindStatusCondition(status.AllConditions(trainJob), condition); found != nil {
 		return found.Message
 	}
 	return ""

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -73,6 +74,13 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(func() { startedAgain.end() })
 	admin = newClient(config)
 	watchAsClients(config)
+})
+
+// What failed stands at the end once more, where a short view of the output still shows it.
+var _ = ReportAfterSuite("failures", func(report Report) {
+	for _, spec := range report.SpecReports.WithState(types.SpecStateFailureStates) {
+		_, _ = fmt.Fprintf(os.Stdout, "\n%s:\n%.2000s\n", spec.FullText(), spec.FailureMessage())
+	}
 })
 
 // watchAsClients holds every status of each job of this suite against what the clients that exist would make of it.

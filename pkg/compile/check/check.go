@@ -122,6 +122,7 @@ func tenantRules() []Rule {
 		limitsAdmitRuntimes,
 		quotaCoversSmallestJob,
 		quotaIsOfDevices,
+		quotaNearShares,
 		// Queueing and storage.
 		cohortsMakeSense,
 		sharesHaveMachines,

@@ -14,7 +14,7 @@ import (
 // Latin one, so that a reviewer takes the group for another: who may do what is not what the spec shows.
 func groupNamesInOneScript(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		for _, groups := range [][]plan.Value[string]{t.Admins, t.Editors, t.Viewers} {
+		for _, groups := range [][]plan.Value[string]{t.Admins, t.Editors, t.Viewers, t.Shell} {
 			for i := range groups {
 				groupNameInOneScript(&groups[i], list)
 			}

@@ -23,7 +23,7 @@ func groupsOfOthers(c *plan.Cluster, list *diag.List) {
 		}
 	}
 	for _, t := range c.Tenants {
-		for _, groups := range [][]plan.Value[string]{t.Admins, t.Editors} {
+		for _, groups := range [][]plan.Value[string]{t.Admins, t.Editors, t.Shell} {
 			for i := range groups {
 				group := &groups[i]
 				owner := owners[group.V]

@@ -39,7 +39,7 @@ func (d *decoder) decodeText(node *syntax.Node, t decodeTarget) {
 		case node.Kind == syntax.Scalar:
 			report.OfferLiteral(node.Value, strconv.Quote(node.Value)).Helpf("write it in quotes: %q", node.Value)
 		default:
-			singleItemHint(report, node)
+			singleItemHint(report, node, t.name)
 		}
 		return
 	}
@@ -108,7 +108,7 @@ func (d *decoder) parseWholeNumber(node *syntax.Node, t decodeTarget, want strin
 	case node.Kind != syntax.Scalar || node.Tag == syntax.String || node.Tag != syntax.Int && !isDecimal(node.Value):
 		report := d.reportWrongType(node, t, want)
 		if node.Kind != syntax.Scalar {
-			singleItemHint(report, node)
+			singleItemHint(report, node, t.name)
 		} else if meant := intendedNumber(node.Value, t.name); meant != "" {
 			report.SuggestWriting(node.Value, meant)
 		}
@@ -158,7 +158,7 @@ var errNotAnAmount = errors.New("not an amount")
 
 func (d *decoder) decodeQuantity(node *syntax.Node, t decodeTarget) {
 	if node.Kind != syntax.Scalar || node.Tag == syntax.Bool || node.Tag == syntax.Timestamp {
-		singleItemHint(d.reportWrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node)
+		singleItemHint(d.reportWrongType(node, t, "an amount such as `500m`, `2` or `16Gi`"), node, t.name)
 		return
 	}
 	var value resource.Quantity

@@ -195,8 +195,10 @@ func (d *decoder) sortEntries(node *syntax.Node, s *structFields, found []keyAnd
 		return nil
 	}
 	var open []string
+	// What a patch misspells is mostly in the spec already.
+	fromPatch := unknown.order[0].At.Path < 0
 	for i, f := range s.fields {
-		if found[i].key == nil {
+		if found[i].key == nil || fromPatch {
 			open = append(open, f.name)
 		}
 	}
@@ -303,9 +305,37 @@ func (d *decoder) reportMissingKey(t decodeTarget, f structField) {
 		owner = t.name
 	}
 	report := d.errorf(diag.MissingKey, t.key, "%s lacks the required key `%s`", owner, f.name)
-	if len(f.rule.enum) > 0 {
+	switch allowed, sketch := formats[f.rule.format].allowed, valueSketch(f.of, true); {
+	case len(f.rule.enum) > 0:
 		report.Helpf("allowed are %s", quotedNames(f.rule.enum))
+	case sketch != "…":
+		report.Helpf("write `%s: %s`", f.name, sketch)
+	case strings.Contains(allowed, "such as"):
+		report.Helpf("write %s", allowed)
 	}
+}
+
+// valueSketch returns the form of a value in YAML. An open one shows its required keys, or all of them if none is.
+func valueSketch(t reflect.Type, open bool) string {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return valueSketch(t.Elem(), open)
+	case t.Kind() == reflect.Slice:
+		return "[…]"
+	case t.Kind() != reflect.Struct || t == quantityType || t == intOrStringType:
+		return "…"
+	case !open:
+		return "{…}"
+	}
+	fields := structFieldsOf(t).fields
+	required := slices.ContainsFunc(fields, func(f structField) bool { return f.rule.required })
+	var entries []string
+	for _, f := range fields {
+		if f.rule.required || !required {
+			entries = append(entries, f.name+": "+valueSketch(f.of, false))
+		}
+	}
+	return "{" + strings.Join(entries, ", ") + "}"
 }
 
 // setDefaults sets the defaults of a field that was not written, and of all fields below it.

@@ -145,7 +145,20 @@ var kubernetesVersion = newLazyRegexp(`^1\.(0|[1-9][0-9]{0,2})$`)
 var minorVersion = newLazyRegexp(`^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
 
 // formatAdvice says, by the name of a format, how to correct a value where that needs words, or "".
-var formatAdvice = map[string]func(string) string{"kubernetes-version": kubernetesOfOpenShift}
+var formatAdvice = map[string]func(string) string{
+	"group": serviceAccountAdvice, "kubernetes-version": kubernetesOfOpenShift,
+}
+
+// serviceAccountAdvice names the ways in which a ServiceAccount, which is no group, gets the rights of one.
+func serviceAccountAdvice(s string) string {
+	account, found := strings.CutPrefix(s, "system:serviceaccount:")
+	if !found {
+		return ""
+	}
+	return fmt.Sprintf("`%s` is a ServiceAccount, not a group: "+
+		"let the program log in with a group of the identity provider, "+
+		"or name a RoleBinding for the account in `resources` of the overlay and waive LS7041 in the Cluster", account)
+}
 
 // kubernetesOfOpenShift reads the version of OpenShift, for which that of Kubernetes is asked: OpenShift 4.N is Kubernetes 1.(N+13)
 // (https://access.redhat.com/solutions/4870701).

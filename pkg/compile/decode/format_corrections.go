@@ -257,10 +257,15 @@ func intendedURL(s string) string {
 	return u.String()
 }
 
-// intendedImage takes schemes, blanks and capitals outside of the tag.
+// intendedImage takes schemes, blanks and capitals outside of the tag, and a blank before a version.
 func intendedImage(s string) string {
 	if _, rest, found := strings.Cut(s, "://"); found {
 		s = rest
+	}
+	name, version, found := strings.Cut(s, " ")
+	if found && leadingDigits(version) > 0 && !strings.ContainsAny(version, " :/@") &&
+		!strings.Contains(path.Base(name), ":") {
+		s = name + ":" + version
 	}
 	s = strings.ReplaceAll(s, " ", "")
 	tag := ""

@@ -115,14 +115,19 @@ func lookalikeHint(report *diag.Diagnostic, text string) {
 	}
 }
 
-// singleItemHint helps where one value is wanted and a list of one is written.
-func singleItemHint(report *diag.Diagnostic, node *syntax.Node) {
+// singleItemHint helps where one value of a name is wanted and a list or keys are written.
+func singleItemHint(report *diag.Diagnostic, node *syntax.Node, name string) {
 	switch {
 	case node.Kind == syntax.Sequence && node.Len() == 1 && node.First.Follow().Kind == syntax.Scalar:
 		report.Helpf("write `%s`, without a list around it", shortenQuoted(node.First.Follow().Value))
 	case node.Kind == syntax.Sequence:
 		report.Helpf("write one value, without a list around it")
 	case node.Kind == syntax.Mapping && node.First != nil:
-		report.Helpf("write the value behind the key; `%s` is a key below it", shortenQuoted(node.First.Value))
+		value := node.First.Next.Follow()
+		if node.First.Next.Next == nil && value.Kind == syntax.Scalar && value.Tag != syntax.Null {
+			report.Helpf("write `%s` alone, without the key `%s`", shortenQuoted(value.Value), shortenQuoted(node.First.Value))
+			return
+		}
+		report.Helpf("write one value: `%s` has no keys such as `%s`", name, shortenQuoted(node.First.Value))
 	}
 }

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/decode/syntax"
@@ -85,15 +86,16 @@ func isAbbreviation(word, key string) bool {
 // maxNested is how deep keys are looked for that are in the wrong place.
 const maxNested = 5
 
-// hintWhereKeyBelongs tells where a key belongs that is unknown where it is: elsewhere in the kind, or in another one.
+// hintWhereKeyBelongs adds the place of a key that is unknown in its own: elsewhere in the kind, or at the top of
+// another one. Deeper keys of other kinds share no more than the name.
 func (d *decoder) hintWhereKeyBelongs(report *diag.Diagnostic, key string, where []string) {
 	if len(where) > 0 {
 		report.Helpf("`%s` is a key of %s: compare the indentation", key, strings.Join(where[:min(3, len(where))], " or of "))
 		return
 	}
 	for _, other := range kinds {
-		if where := pathsWithKey(reflect.TypeOf(other.make()).Elem(), key); len(where) > 0 {
-			report.Helpf("`%s` is a key of %s of the kind `%s`", key, where[0], other.name)
+		if where := pathsWithKey(reflect.TypeOf(other.make()).Elem(), key); slices.Contains(where, "`spec`") {
+			report.Helpf("`%s` is a key of %s of the kind `%s`", key, "`spec`", other.name)
 			return
 		}
 	}

@@ -319,7 +319,8 @@ const (
 	// StorageQuotaTooSmall is a quota for storage that the tenant's own claims exceed.
 	StorageQuotaTooSmall Code = "LS4096"
 
-	// QuotaWithoutMeaning is a quota for accelerators of a tenant whose clusters all queue. It is a warning.
+	// QuotaWithoutMeaning is a quota of a tenant whose clusters all queue: of accelerators, or of far more CPU or memory
+	// than its queue gets. It is a warning.
 	QuotaWithoutMeaning Code = "LS4097"
 
 	// CohortTwice is two cohorts with one name.

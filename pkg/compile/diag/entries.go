@@ -570,9 +570,12 @@ var entries = []Entry{
 		Do:  "Raise `quota.storage`, or leave it out: then it is the sum of the claims.",
 	},
 	{
-		Code: QuotaWithoutMeaning, Severity: Warning, Title: "a quota for accelerators that nobody counts",
-		Why: "Where a tenant queues, Kueue counts accelerators by the shares of its queue. A ResourceQuota for the same would refuse pods of jobs that Kueue has admitted, so it is not compiled.",
-		Do:  "Remove `quota.accelerators`. The shares say how many machines the tenant gets.",
+		Code: QuotaWithoutMeaning, Severity: Warning, Title: "a quota that no cluster counts",
+		Why: "If a tenant queues, Kueue counts CPU, memory and accelerators by the shares of its queue. A ResourceQuota " +
+			"for the same would refuse pods of jobs that Kueue has admitted, so it is not compiled. A quota of CPU or memory " +
+			"must be written, and is reported if it is more than four times what the queue can get.",
+		Do: "Remove `quota.accelerators`, and lower `quota.cpu` and `quota.memory` to what the shares give. The shares set " +
+			"how many machines the tenant gets.",
 	},
 	{
 		Code: CohortTwice, Severity: Error, Title: "two cohorts with one name",

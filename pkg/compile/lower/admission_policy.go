@@ -6,6 +6,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // Admission policies let the API server itself refuse what specs do not allow, without a webhook that can be down
@@ -43,6 +44,7 @@ func (b *builder) admissionPolicies(c *plan.Cluster) {
 	}
 	b.addAdmissionPolicy(ownershipPolicy())
 	b.addAdmissionPolicy(tenantLabelPolicy())
+	b.trainJobLabelPolicy(c)
 }
 
 // admissionPolicy is a ValidatingAdmissionPolicy and the one binding that switches it on.
@@ -138,10 +140,10 @@ var celEscapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 // celString is a string literal of CEL.
 func celString(value string) string { return "'" + celEscapes.Replace(value) + "'" }
 
-// labelExistsSelector selects what has a label.
-func labelExistsSelector(key, label string) object.Node {
+// tenantSelector selects the namespaces or objects of tenants.
+func tenantSelector(key string) object.Node {
 	return object.Map(key, object.List("matchExpressions", object.Map("",
-		object.Text("key", label, nil), object.Text("operator", "Exists", nil)))).With(tenantsOnlyRule)
+		object.Text("key", mpi.TenantLabel, nil), object.Text("operator", "Exists", nil)))).With(tenantsOnlyRule)
 }
 
 func labelIsSelector(key, label, value string) object.Node {

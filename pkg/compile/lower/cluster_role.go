@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
@@ -11,6 +13,7 @@ const (
 	adminRole         = "lockstep-tenant-admin"
 	editorRole        = "lockstep-tenant-editor"
 	viewerRole        = "lockstep-tenant-viewer"
+	shellRole         = "lockstep-tenant-shell"
 	runtimeReaderRole = "lockstep-runtime-reader"
 )
 
@@ -32,6 +35,7 @@ var (
 	viewerRule        = origin.Rule("viewer role", "viewers read jobs, what these made and use, and the bounds that a refusal talks about; no Secrets, which hold the keys of jobs")
 	editorRule        = origin.Rule("editor role", "editors also write TrainJobs, and nothing else; no shell in pods, because one in a launcher reads the key of its job")
 	adminRule         = origin.Rule("admin role", "admins also get what an on-call person needs: a shell in a pod, the removal of a pod that hangs, volumes and configuration")
+	shellRule         = origin.Rule("shell role", "a tenant may give others than its admins a shell in pods and forwarded ports")
 	runtimeReaderRule = origin.Rule("runtime reader role", "people choose a runtime from the catalog, which has no namespace")
 	aggregatedRule    = origin.Rule("aggregated role", "whoever the platform lets see or change the workloads of a namespace, by view, edit or admin, sees and changes TrainJobs there too")
 )
@@ -44,6 +48,9 @@ func (b *builder) sharedObjects(c *plan.Cluster) {
 	b.clusterRole(viewerRule, viewerRole, viewerRules(c))
 	b.clusterRole(editorRule, editorRole, editorRules(c))
 	b.clusterRole(adminRule, adminRole, adminRules(c))
+	if slices.ContainsFunc(c.Tenants, func(t *plan.Tenant) bool { return len(t.Shell) > 0 }) {
+		b.clusterRole(shellRule, shellRole, []object.Node{shellRights()})
+	}
 	b.aggregatedRoles()
 	b.clusterRole(runtimeReaderRule, runtimeReaderRole, []object.Node{roleRule("trainer.kubeflow.org", read, "clustertrainingruntimes")})
 }
@@ -84,10 +91,14 @@ func editorRules(c *plan.Cluster) []object.Node {
 // adminRules add what an on-call person needs: a shell in a pod, and the removal of a pod that hangs.
 func adminRules(c *plan.Cluster) []object.Node {
 	return append(editorRules(c),
-		roleRule("", []string{"create"}, "pods/exec", "pods/portforward"),
+		shellRights(),
 		roleRule("", []string{"delete"}, "pods"),
 		roleRule("", write, "persistentvolumeclaims", "configmaps"),
 	)
+}
+
+func shellRights() object.Node {
+	return roleRule("", []string{"create"}, "pods/exec", "pods/portforward")
 }
 
 // aggregatedRoles add TrainJobs to the roles view, edit and admin of the platform, for namespaces that are not a tenant's: nobody gets

@@ -27,6 +27,7 @@ func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *pl
 	b.defaultDeny(t, namespace)
 	b.networkPolicy(t, namespace, dnsRule, "lockstep-dns",
 		object.List("egress", dnsEgress(&c.DNS)), object.Texts("policyTypes", nil, "Egress"))
+	b.trainerStatusPolicy(c, t, namespace)
 	if len(t.Egress) > 0 {
 		b.networkPolicy(t, namespace, egressRule, "lockstep-egress",
 			egressRules(t.Egress), object.Texts("policyTypes", nil, "Egress"))

@@ -45,7 +45,7 @@ func tenantLabelPolicy() admissionPolicy {
 	return admissionPolicy{
 		name:     tenantLabelPolicyName,
 		rules:    []object.Node{requestKind("", "v1", "namespaces", "UPDATE")},
-		selector: labelExistsSelector("objectSelector", mpi.TenantLabel),
+		selector: tenantSelector("objectSelector"),
 		validations: []object.Node{celValidation(before+" == '' || "+before+" == "+after,
 			"the label "+mpi.TenantLabel+" of a namespace cannot change",
 			"the label "+mpi.TenantLabel+" of namespace `{request.name}` is `{"+before+"}` and cannot become `{"+after+"}`:"+

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"lockstep.dev/lockstep/pkg/compile/object"
-	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 const affinityPolicyName = "lockstep-pod-affinity"
@@ -22,6 +21,6 @@ func affinityPolicy() admissionPolicy {
 		validations: []object.Node{celValidation("!variables.foreignTerms",
 			"the pod has affinity to pods of other namespaces",
 			"the pod sets namespaces or namespaceSelector in podAffinity or podAntiAffinity, and would keep pods of other namespaces off its machine: remove them; JobSet's annotation alpha.jobset.sigs.k8s.io/exclusive-topology sets them too")},
-		namespaces: labelExistsSelector("namespaceSelector", mpi.TenantLabel),
+		namespaces: tenantSelector("namespaceSelector"),
 	}
 }

@@ -9,6 +9,7 @@ import (
 var (
 	adminBindingRule  = origin.Rule("admin binding", "the groups of `people.admins` get the admin role in the tenant's namespaces")
 	editorBindingRule = origin.Rule("editor binding", "the groups of `people.editors` get the editor role in the tenant's namespaces")
+	shellBindingRule  = origin.Rule("shell binding", "the groups of `people.shell` get the shell role in the tenant's namespaces")
 	viewerBindingRule = origin.Rule("viewer binding", "the groups of `people.viewers` get the viewer role in the tenant's namespaces")
 	readerBindingRule = origin.Rule("runtime readers", "all people of a tenant may read the catalog; runtimes have no namespace, so only a ClusterRoleBinding can say it")
 )
@@ -23,6 +24,7 @@ func (b *builder) roleBindings(t *plan.Tenant, namespace *plan.Value[string]) {
 	b.roleBinding(t, namespace, adminBindingRule, adminRole, t.Admins)
 	b.roleBinding(t, namespace, editorBindingRule, editorRole, t.Editors)
 	b.roleBinding(t, namespace, viewerBindingRule, viewerRole, t.Viewers)
+	b.roleBinding(t, namespace, shellBindingRule, shellRole, t.Shell)
 }
 
 func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, role string, groups []plan.Value[string]) {

@@ -97,6 +97,7 @@ func (t *runtimeOriginTable) metadata(r *plan.Runtime) {
 	t.Set(&r.Description.Origin, "metadata", "annotations", descriptionAnnotation)
 	t.Set(&r.MinNodes.Origin, "metadata", "annotations", mpi.MinNodesAnnotation)
 	t.Set(&r.MaxNodes.Origin, "metadata", "annotations", mpi.MaxNodesAnnotation)
+	t.Set(derivedFrom("the resources of one machine of the profile", offerOrigins(r.Profile)...), "metadata", "annotations", mpi.MachineAnnotation)
 	t.Set(&r.Restarts.Origin, "metadata", "annotations", mpi.RestartsAnnotation)
 }
 

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -127,10 +128,19 @@ func podLabels(r *plan.Runtime) map[string]string {
 	return map[string]string{mpi.ImplementationLabel: string(r.Implementation.V)}
 }
 
+func machineText(p *plan.Profile) string {
+	var amounts []string
+	for _, offer := range p.Allocatable() {
+		amounts = append(amounts, offer.Name+"="+offer.V.String())
+	}
+	return strings.Join(amounts, ",")
+}
+
 func runtimeAnnotations(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	annotations := map[string]string{
 		mpi.MinNodesAnnotation: strconv.Itoa(int(r.MinNodes.V)),
 		mpi.MaxNodesAnnotation: strconv.Itoa(int(r.MaxNodes.V)),
+		mpi.MachineAnnotation:  machineText(r.Profile),
 	}
 	if machines := c.MachinesOf(r.Profile.Name); machines != nil && machines.PricePerHour.V != nil {
 		annotations[mpi.PriceAnnotation] = strconv.FormatFloat(machines.PricePerHour.V.AsApproximateFloat64(), 'f', -1, 64)

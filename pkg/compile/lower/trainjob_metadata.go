@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -44,7 +45,7 @@ const maxAnnotationBytes = 128 << 10
 
 // celBytesOf is how much annotations have together, without the record of the controller.
 func celBytesOf(annotations string) string {
-	return annotations + `.map(k, k == '` + mpi.RecordAnnotation + `' ? 0
+	return annotations + `.map(k, k == '` + jobv1.Annotation + `' ? 0
   : int(k.size() + bytes(` + annotations + `[k]).size())).sum()`
 }
 

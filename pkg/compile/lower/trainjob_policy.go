@@ -49,7 +49,7 @@ func trainJobPolicy(c *plan.Cluster) admissionPolicy {
 		rules:       []object.Node{requestKind("trainer.kubeflow.org", "v1alpha1", "trainjobs", "CREATE", "UPDATE")},
 		variables:   slices.Concat(trainJobVariables(c), externalVariables(c), fieldVariables(), patchVariables(), environmentVariables(), metadataVariables(), placementVariables(c), volumeVariables()),
 		validations: slices.Concat(boundValidations(c), fieldValidations(), patchValidations(), environmentValidations(), placementValidations(), metadataValidations(), volumeValidations()),
-		namespaces:  labelExistsSelector("namespaceSelector", mpi.TenantLabel),
+		namespaces:  tenantSelector("namespaceSelector"),
 	}
 }
 

@@ -8,6 +8,8 @@ var order = []string{
 	"CustomResourceDefinition",
 	"ValidatingAdmissionPolicy",
 	"ValidatingAdmissionPolicyBinding",
+	"MutatingAdmissionPolicy",
+	"MutatingAdmissionPolicyBinding",
 	"PriorityClass",
 	"SecurityContextConstraints",
 	"Topology",

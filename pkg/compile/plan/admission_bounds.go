@@ -14,6 +14,15 @@ const policiesMinor = 30
 // AdmissionPolicies reports whether the API server can enforce policies by itself.
 func (c *Cluster) AdmissionPolicies() bool { return c.Minor >= policiesMinor }
 
+// mutatingPoliciesMinor is the first Kubernetes minor version that serves MutatingAdmissionPolicies by default.
+// Before, they are a beta that is off
+// (https://kubernetes.io/docs/reference/access-authn-authz/mutating-admission-policy/).
+const mutatingPoliciesMinor = 36
+
+// LabelsAtAdmission reports whether the API server can label the jobs of our own controller when it takes them. Beside
+// Kubeflow Trainer the label alone would claim the job for our controller.
+func (c *Cluster) LabelsAtAdmission() bool { return c.Minor >= mutatingPoliciesMinor && c.Bundled.V }
+
 // PinsMemory reports whether pods of a runtime of the cluster need the capability IPC_LOCK.
 func (c *Cluster) PinsMemory() bool {
 	return slices.ContainsFunc(c.Runtimes, func(r *Runtime) bool { return r.Profile.Fabric.LockMemory.V })

@@ -77,7 +77,7 @@ func monitoring(d *decode.Document, spec *v1alpha1.Monitoring) *Monitoring {
 	}
 	return &Monitoring{
 		Namespace: writtenValue(d, &spec.Namespace), Labels: namedEntries(d, &spec.Labels),
-		Interval:   orDefault(d, &spec.Interval, "often enough for jobs of minutes"),
+		Interval:   orDefault(d, &spec.Interval, "often enough for alerts about running jobs"),
 		Alerts:     boolOrDefault(d, &spec.Alerts, true, "nobody looks at metrics all the time"),
 		Dashboards: boolOrDefault(d, &spec.Dashboards, false, "not every cluster has a Grafana that looks for them"),
 		Notify:     sortedNames(d, spec.Notify),

@@ -126,8 +126,8 @@ type TenantSpec struct {
 	// DisplayName may be "".
 	DisplayName Value[string]
 	// Groups per role, and Namespaces, are sorted.
-	Admins, Editors, Viewers []Value[string]
-	Namespaces               []Value[string]
+	Admins, Editors, Viewers, Shell []Value[string]
+	Namespaces                      []Value[string]
 	// External are the runtimes that the tenant may use and others installed, sorted by name. Nothing else is known of them.
 	External    []Value[string]
 	Limits      Limits

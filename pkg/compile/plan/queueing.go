@@ -92,6 +92,8 @@ type Ineffective struct {
 	Queue source.Span
 	// Shares are those of profiles that none of the clusters has.
 	Shares []IneffectiveShare
+	// Compute reports whether all clusters queue, so that Kueue counts CPU and memory, and no ResourceQuota does.
+	Compute bool
 	// Accelerators is where the quota for accelerators is written if all clusters queue: Kueue counts them then.
 	Accelerators source.Span
 	// Devices are those of the quota that no machine of its clusters has.
@@ -265,7 +267,7 @@ func ineffectiveQueue(b *resolve.Bundle, d *resolve.Definition[v1alpha1.Tenant])
 	if !queues {
 		return Ineffective{Queue: d.Key(&spec.Queue)}
 	}
-	v := Ineffective{Shares: ineffectiveShares(b, d, here)}
+	v := Ineffective{Shares: ineffectiveShares(b, d, here), Compute: !computes}
 	if !computes && len(spec.Quota.Accelerators) > 0 {
 		v.Accelerators = d.Key(&spec.Quota.Accelerators)
 	}

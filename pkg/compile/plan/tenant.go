@@ -47,6 +47,7 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 		Admins:       sortedNames(d.Document, spec.People.Admins),
 		Editors:      sortedNames(d.Document, spec.People.Editors),
 		Viewers:      sortedNames(d.Document, spec.People.Viewers),
+		Shell:        sortedNames(d.Document, spec.People.Shell),
 		Namespaces:   sortedNames(d.Document, spec.Namespaces),
 		External:     sortedNames(d.Document, spec.ExternalRuntimes),
 		Limits:       limits(d.Document, &spec.Limits.Container),
@@ -228,8 +229,8 @@ func egress(d *decode.Document, ranges []v1alpha1.Egress) []Egress {
 
 // GroupsOfRoles returns the groups of all roles, sorted, each once.
 func (t *Tenant) GroupsOfRoles() []*Value[string] {
-	people := make([]*Value[string], 0, len(t.Admins)+len(t.Editors)+len(t.Viewers))
-	for _, groups := range [][]Value[string]{t.Admins, t.Editors, t.Viewers} {
+	var people []*Value[string]
+	for _, groups := range [][]Value[string]{t.Admins, t.Editors, t.Viewers, t.Shell} {
 		for i := range groups {
 			people = append(people, &groups[i])
 		}

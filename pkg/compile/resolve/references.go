@@ -77,6 +77,28 @@ func (b *Bundle) checkTenantReferences(list *diag.List) {
 	}
 }
 
+// CheckCohorts reports cohorts of tenants that nearly exist in a cluster, if another mistake in tenant or cluster
+// keeps the rules from judging them. On clusters whose overlay patches specs, a patch may correct the name.
+func (b *Bundle) CheckCohorts(isPatched func(cluster string) bool, list *diag.List) {
+	for _, t := range b.Tenants.All() {
+		queue := t.Spec.Spec.Queue
+		for _, name := range t.Spec.Spec.Clusters {
+			c := b.Clusters.Get(name)
+			if queue == nil || c == nil || t.Valid && c.Valid || c.Spec.Spec.Queueing == nil || isPatched(name) {
+				continue
+			}
+			var known []string
+			for _, cohort := range c.Spec.Spec.Queueing.Cohorts {
+				known = append(known, decode.IntendedName(cohort.Name))
+			}
+			if meant, near := diag.Nearest(queue.Cohort, known); near && meant != decode.IntendedName(queue.Cohort) {
+				list.Errorf(diag.UnknownCohort, t.At(&queue.Cohort), "the cluster `%s` has no cohort `%s`", name, queue.Cohort).
+					Meant(queue.Cohort, meant)
+			}
+		}
+	}
+}
+
 // sharesExist reports shares of profiles that are not there, and whether there are none.
 func (b *Bundle) sharesExist(d *decode.Document, shares []v1alpha1.Share, list *diag.List) bool {
 	ok := true

@@ -41,6 +41,7 @@ func deriveValues(kind jsonschema.Kind, name string, written Written, known *Exi
 	case v1alpha1.TenantKind:
 		values.addDerived("spec.namespaces", ListValue([]string{name}))
 		values.addQuota(known.largestJob(name, written["clusters"], written["runtimes"]))
+		values.addDerived("spec.retention.finishedJobs", BareValue("168h").Because("Finished jobs count in the quota."))
 	}
 	return values, nil
 }
@@ -58,7 +59,7 @@ func (v Values) addSlots(accelerated bool) {
 	}
 }
 
-// The quota of a tenant without runtimes, and the least number of pods and jobs: finished jobs stay until somebody deletes them.
+// The quota of a tenant without runtimes, and the least number of pods and jobs.
 const (
 	leastCPU    = "8"
 	leastMemory = "16Gi"

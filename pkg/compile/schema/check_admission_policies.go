@@ -10,11 +10,64 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 )
 
-func (c *check) admissionPolicy() {
+func (c *check) validatingPolicy() {
+	spec := c.policySpec()
+	if spec == nil {
+		return
+	}
+	if len(children(spec.Get("validations")))+len(children(spec.Get("auditAnnotations"))) == 0 {
+		c.refuse(spec, "validations", "required, but missing: at least one")
+	}
+	for i := range children(spec.Get("validations")) {
+		c.validation(&spec.Get("validations").Children[i])
+	}
+}
+
+func (c *check) mutatingPolicy() {
+	spec := c.policySpec()
+	if spec == nil {
+		return
+	}
+	c.requireFields(spec, "reinvocationPolicy")
+	c.oneOfOrDefault(spec.Get("reinvocationPolicy"), "IfNeeded", "Never")
+	mutations := spec.Get("mutations")
+	if len(children(mutations)) == 0 {
+		c.refuse(spec, "mutations", "required, but missing: at least one")
+	}
+	for i := range children(mutations) {
+		c.mutation(&mutations.Children[i])
+	}
+}
+
+// patchFields are the fields of a mutation by its type of patch.
+var patchFields = map[string]string{"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+
+func (c *check) mutation(n *object.Node) {
+	kind := n.Get("patchType")
+	wanted, known := patchFields[kind.StringAt()]
+	if !known {
+		c.requireFields(n, "patchType")
+		c.oneOfOrDefault(kind, "ApplyConfiguration", "JSONPatch")
+		return
+	}
+	for _, field := range patchFields {
+		switch patch := n.Get(field); {
+		case field == wanted && patch == nil:
+			c.refuse(n, field, "required for patchType %s, but missing", kind.Text)
+		case field == wanted:
+			c.expression(patch, "expression")
+		case patch != nil:
+			c.refuse(patch, "", "must not be set for patchType %s", kind.Text)
+		}
+	}
+}
+
+// policySpec checks what both kinds of policies have, and returns their spec, nil if there is none.
+func (c *check) policySpec() *object.Node {
 	spec := c.root.Get("spec")
 	if spec == nil {
 		c.refuse(c.root, "spec", "required, but missing")
-		return
+		return nil
 	}
 	c.oneOf(spec.Get("failurePolicy"), "Fail", "Ignore")
 	constraints := spec.Get("matchConstraints")
@@ -22,16 +75,11 @@ func (c *check) admissionPolicy() {
 		c.refuse(spec, "matchConstraints.resourceRules", "required, but missing: at least one")
 	}
 	c.matchResources(constraints)
-	if len(children(spec.Get("validations")))+len(children(spec.Get("auditAnnotations"))) == 0 {
-		c.refuse(spec, "validations", "required, but missing: at least one")
-	}
 	for i := range children(spec.Get("variables")) {
 		c.variable(&spec.Get("variables").Children[i])
 	}
 	c.matchConditions(spec.Get("matchConditions"))
-	for i := range children(spec.Get("validations")) {
-		c.validation(&spec.Get("validations").Children[i])
-	}
+	return spec
 }
 
 func (c *check) matchConditions(list *object.Node) {
@@ -96,7 +144,8 @@ func syntaxError(expression string) error {
 	return issues.Err()
 }
 
-func (c *check) admissionBinding() {
+// policyBinding checks what the bindings of both kinds of policies have.
+func (c *check) policyBinding() {
 	spec := c.root.Get("spec")
 	if spec == nil {
 		c.refuse(c.root, "spec", "required, but missing")
@@ -107,6 +156,14 @@ func (c *check) admissionBinding() {
 		c.refuseInvalid(name, validation.IsDNS1123Subdomain(name.Text))
 	}
 	c.matchResources(spec.Get("matchResources"))
+}
+
+func (c *check) validatingPolicyBinding() {
+	c.policyBinding()
+	spec := c.root.Get("spec")
+	if spec == nil {
+		return
+	}
 	actions := spec.Get("validationActions")
 	if len(children(actions)) == 0 {
 		c.refuse(spec, "validationActions", "required, but missing: at least one of Deny, Warn, Audit")

@@ -37,9 +37,13 @@ func nativeRules(k objectKind) func(*check) {
 	case objectKind{"scheduling.k8s.io/v1", "PriorityClass"}:
 		return (*check).priorityClass
 	case objectKind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"}:
-		return (*check).admissionPolicy
+		return (*check).validatingPolicy
 	case objectKind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"}:
-		return (*check).admissionBinding
+		return (*check).validatingPolicyBinding
+	case objectKind{"admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"}:
+		return (*check).mutatingPolicy
+	case objectKind{"admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding"}:
+		return (*check).policyBinding
 	case objectKind{"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"}, objectKind{"admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"}:
 		return (*check).webhooks
 	case objectKind{"apps/v1", "Deployment"}, objectKind{"apps/v1", "StatefulSet"}, objectKind{"apps/v1", "DaemonSet"}:

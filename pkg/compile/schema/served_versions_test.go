@@ -28,7 +28,7 @@ func TestServed(t *testing.T) {
 		{"kueue.x-k8s.io/v1beta1", "ClusterQueu", "did you mean `ClusterQueue`?"},
 		{"trainer.kubeflow.org/v2alpha1", "TrainJob", "write `trainer.kubeflow.org/v1alpha1`"},
 		{"apps/v1", "ReplicaSet", ""},
-		{"admissionregistration.k8s.io/v1beta1", "MutatingAdmissionPolicy", ""},
+		{"admissionregistration.k8s.io/v1beta1", "MutatingAdmissionPolicy", "write `admissionregistration.k8s.io/v1`"},
 		{"monitoring.coreos.com/v1", "Prometheus", ""},
 		{"cert-manager.io/v1", "Certificate", ""},
 		{"gateway.networking.k8s.io/v1", "HTTPRoute", ""},

@@ -129,6 +129,7 @@ var unnoticed = []string{
 	"admission: a policy says its reason in other words", "gitops: the GitOps engine looks or retries at other times",
 	"labels: what people read changes", "security: what is recorded and warned about changes, not what is refused",
 	"quota: it is described in another way, or in another version of its API", "gitops: the GitOps engine keeps what git no longer has",
+	"gitops: what a GitOps engine would keep changes: the cluster has none",
 }
 
 func shownPath(e *group.Entry) string {

@@ -78,8 +78,10 @@ func Explain(err error) *ExplainedError {
 
 func explainKind(err error) *ExplainedError {
 	switch {
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err) && policy.MatchString(err.Error()):
 		return explainForbidden(err)
+	case apierrors.IsInvalid(err):
+		return &ExplainedError{Kind: Other, Message: refusalText(statusOf(err).Message)}
 	case apierrors.IsUnauthorized(err):
 		return &ExplainedError{Kind: Unknown, Message: "the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster"}
 	case apimeta.IsNoMatchError(err):
@@ -88,7 +90,7 @@ func explainKind(err error) *ExplainedError {
 		return explainNotFound(err)
 	case apierrors.IsAlreadyExists(err):
 		return explainExists(err)
-	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsConflict(err):
+	case apierrors.IsBadRequest(err), apierrors.IsConflict(err):
 		return &ExplainedError{Kind: Other, Message: policy.ReplaceAllString(err.Error(), "")}
 	}
 	if why := unreachableText(err); why != "" {
@@ -119,16 +121,16 @@ func MissingRight(user, verb, resource, namespace string) *ExplainedError {
 	}
 }
 
-// policy is how the API server begins what a policy of the cluster says of its own.
-var policy = regexp.MustCompile(`ValidatingAdmissionPolicy '[^']*'(?: with binding '[^']*')? denied request: `)
+// policy is how the API server begins the message of a policy or webhook of the cluster.
+var policy = regexp.MustCompile(`(?:ValidatingAdmissionPolicy '[^']*'(?: with binding '[^']*')?|` +
+	`admission webhook "[^"]*") denied (?:the )?request: `)
 
-// refusalText leaves out that it is forbidden, and by which policy: what follows says why.
+// refused is how it begins the reason of a refusal.
+var refused = regexp.MustCompile(`^.*? is (?:forbidden|invalid): `)
+
+// refusalText leaves out that it is forbidden or invalid, and by which policy: the rest is the reason.
 func refusalText(text string) string {
-	text = policy.ReplaceAllString(text, "")
-	if _, why, found := strings.Cut(text, " is forbidden: "); found {
-		return "the API server refuses it: " + why
-	}
-	return "the API server refuses it: " + text
+	return "the API server refuses it: " + refused.ReplaceAllString(policy.ReplaceAllString(text, ""), "")
 }
 
 // explainNotFound tells a name that there is not from a kind that the API server does not serve: the answer of the latter names no object.
@@ -153,7 +155,10 @@ func explainExists(err error) *ExplainedError {
 }
 
 // kinds are how people call resources.
-var kinds = map[string]string{"trainjobs": "TrainJob", "clustertrainingruntimes": "ClusterTrainingRuntime", "trainingruntimes": "TrainingRuntime", "pods": "pod"}
+var kinds = map[string]string{
+	"trainjobs": "TrainJob", "clustertrainingruntimes": "ClusterTrainingRuntime", "trainingruntimes": "TrainingRuntime",
+	"namespaces": "namespace", "pods": "pod",
+}
 
 func nameOfKind(resource string) string { return cmp.Or(kinds[resource], resource) }
 

@@ -33,11 +33,23 @@ func TestExplain(t *testing.T) {
 	}{
 		"a right": {denied(`trainjobs.trainer.kubeflow.org is forbidden: User "jane" cannot create resource "trainjobs" in API group "trainer.kubeflow.org" in the namespace "team-cv"`),
 			Forbidden, "User 'jane' lacks 'create' permission for trainjobs in namespace 'team-cv'"},
-		"a right of the core group":     {denied(`pods is forbidden: User "jane" cannot list resource "pods" in the namespace "a"`), Forbidden, "lacks 'list' permission for pods in namespace 'a'"},
-		"a right in the cluster":        {denied(`nodes is forbidden: User "jane" cannot list resource "nodes" in API group "" at the cluster scope`), Forbidden, "for nodes in the whole cluster"},
-		"a quota":                       {apierrors.NewForbidden(trainJobs, "a", errors.New("exceeded quota: team")), Refused, "refuses it: exceeded quota: team"},
-		"a policy":                      {apierrors.NewForbidden(trainJobs, "a", errors.New("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too large")), Refused, "refuses it: too large"},
-		"a policy that says invalid":    {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: 422, Message: "x is forbidden: ValidatingAdmissionPolicy 'p' denied request: no"}}, Other, "x is forbidden: no"},
+		"a right of the core group":  {denied(`pods is forbidden: User "jane" cannot list resource "pods" in the namespace "a"`), Forbidden, "lacks 'list' permission for pods in namespace 'a'"},
+		"a right in the cluster":     {denied(`nodes is forbidden: User "jane" cannot list resource "nodes" in API group "" at the cluster scope`), Forbidden, "for nodes in the whole cluster"},
+		"a quota":                    {apierrors.NewForbidden(trainJobs, "a", errors.New("exceeded quota: team")), Refused, "refuses it: exceeded quota: team"},
+		"a policy":                   {apierrors.NewForbidden(trainJobs, "a", errors.New("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: too large")), Refused, "refuses it: too large"},
+		"a policy that says invalid": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: 422, Message: "x is forbidden: ValidatingAdmissionPolicy 'p' denied request: no"}}, Refused, "refuses it: no"},
+		"a webhook": {
+			denied(`admission webhook "v.example" denied the request: too large`), Refused, "refuses it: too large",
+		},
+		"a namespace": {
+			apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "a"), NotFound, "there is no namespace `a`",
+		},
+		"a wrong value": {
+			&apierrors.StatusError{ErrStatus: metav1.Status{
+				Reason: metav1.StatusReasonInvalid, Code: 422,
+				Message: `TrainJob.trainer.kubeflow.org "a" is invalid: spec.x: Invalid value: "b": too long`,
+			}}, Other, `refuses it: spec.x: Invalid value: "b": too long`,
+		},
 		"a refusal in other words":      {denied("no"), Refused, "refuses it: no"},
 		"an expired token":              {apierrors.NewUnauthorized("x"), Unknown, "does not know you"},
 		"a name":                        {fmt.Errorf("read: %w", apierrors.NewNotFound(trainJobs, "a")), NotFound, "there is no TrainJob `a`"},

@@ -10,7 +10,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"lockstep.dev/lockstep/pkg/mpi"
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
@@ -96,7 +96,7 @@ func (h *History) deleteStep(s JobStep) JobStep {
 	return s
 }
 
-// changeSteps are the steps of a request that changed the TrainJob itself. What only says how far the job is (RecordAnnotation) is told as
+// changeSteps are the steps of a request that changed the TrainJob itself. What only says how far the job is (its record) is told as
 // conditions; labels and annotations of controllers are nobody's deed.
 func (h *History) changeSteps(s JobStep, sent requestBody) []JobStep {
 	var steps []JobStep
@@ -109,7 +109,7 @@ func (h *History) changeSteps(s JobStep, sent requestBody) []JobStep {
 		}
 		return append(steps, s)
 	}
-	if record := sent.textAt("/metadata/annotations/" + escapePointerKey(mpi.RecordAnnotation)); record != "" {
+	if record := sent.textAt("/metadata/annotations/" + escapePointerKey(jobv1.Annotation)); record != "" {
 		var recorded struct{ Conditions []metav1.Condition }
 		if json.Unmarshal([]byte(record), &recorded) == nil {
 			return h.reachedSteps(s, recorded.Conditions)

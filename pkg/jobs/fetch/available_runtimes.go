@@ -9,6 +9,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,6 +47,8 @@ type Runtime struct {
 	Image        string `json:"image,omitempty"`
 	// Resources are what a node requests, which a job may ask for, too: `cpu 2, memory 4Gi`.
 	Resources string `json:"resources,omitempty"`
+	// Most is the largest request of a node that is allowed, in the same form; empty if nothing limits it.
+	Most string `json:"most,omitempty"`
 }
 
 // ImplementationName is how people call the implementation, or the framework of a runtime without one.
@@ -56,10 +59,12 @@ func (r Runtime) ImplementationName() string {
 	return strings.TrimSpace(r.Implementation + " " + r.Version)
 }
 
-// The annotations of a tenant's namespace that name the runtimes that its jobs may use (pkg/compile/lower, trainjob_policy.go).
+// The annotations of a tenant's namespace that limit its jobs (pkg/compile/lower, trainjob_policy.go).
 const (
-	allowedAnnotation  = "lockstep.dev/runtimes"
-	externalAnnotation = "lockstep.dev/external-runtimes"
+	allowedAnnotation   = "lockstep.dev/runtimes"
+	externalAnnotation  = "lockstep.dev/external-runtimes"
+	containerAnnotation = "lockstep.dev/max-container"
+	queueAnnotation     = "lockstep.dev/queue"
 )
 
 // AvailableIn reads what jobs can be made from in a namespace. Where the namespace can be read, runtimes that its tenant may not use are left out.
@@ -69,11 +74,16 @@ func AvailableIn(ctx context.Context, c client.Reader, namespace string) (Availa
 	if r.err != nil {
 		return AvailableRuntimes{}, r.err
 	}
-	allowed := allowedRuntimes(ctx, c, namespace)
+	tenant := readNamespace(ctx, c, namespace)
+	allowed := allowedRuntimes(tenant)
 	offer := AvailableRuntimes{Runtimes: []Runtime{}, Queue: r.onlyQueue()}
 	for key, runtime := range found {
 		if key.kind == trainer.TrainingRuntimeKind || allowed == nil || slices.Contains(allowed, key.name) {
-			offer.Runtimes = append(offer.Runtimes, availableRuntime(key, runtime))
+			found := availableRuntime(key, runtime)
+			if found.Most = mostPerNode(runtime, tenant); tenant.Annotations[queueAnnotation] != "" {
+				found.Most = found.Resources // Kueue counts a node as the runtime has it
+			}
+			offer.Runtimes = append(offer.Runtimes, found)
 		}
 	}
 	slices.SortFunc(offer.Runtimes, func(a, b Runtime) int { return strings.Compare(a.Name+a.Kind, b.Name+b.Kind) })
@@ -84,17 +94,35 @@ func AvailableIn(ctx context.Context, c client.Reader, namespace string) (Availa
 	return offer, nil
 }
 
-// allowedRuntimes returns the names of the runtimes that jobs of a namespace may use, or nil where nothing says.
-func allowedRuntimes(ctx context.Context, c client.Reader, namespace string) []string {
+// readNamespace returns a namespace, without annotations if it cannot be read.
+func readNamespace(ctx context.Context, c client.Reader, name string) corev1.Namespace {
 	var found corev1.Namespace
-	if c.Get(ctx, client.ObjectKey{Name: namespace}, &found) != nil {
-		return nil
-	}
-	names, limited := found.Annotations[allowedAnnotation]
+	_ = c.Get(ctx, client.ObjectKey{Name: name}, &found)
+	return found
+}
+
+// allowedRuntimes returns the names of the runtimes that jobs of a namespace may use, or nil if it does not limit them.
+func allowedRuntimes(tenant corev1.Namespace) []string {
+	names, limited := tenant.Annotations[allowedAnnotation]
 	if !limited {
 		return nil
 	}
-	return append(strings.Split(names, ","), strings.Split(found.Annotations[externalAnnotation], ",")...)
+	return append(strings.Split(names, ","), strings.Split(tenant.Annotations[externalAnnotation], ",")...)
+}
+
+// mostPerNode returns the smaller amounts of the machine of a runtime and the limits of a tenant.
+func mostPerNode(runtime *job.Runtime, tenant corev1.Namespace) string {
+	most := corev1.ResourceList{}
+	for _, list := range []string{runtime.Annotations[mpi.MachineAnnotation], tenant.Annotations[containerAnnotation]} {
+		for _, text := range strings.Split(list, ",") {
+			name, amount, _ := strings.Cut(text, "=")
+			quantity, err := resource.ParseQuantity(amount)
+			if known, is := most[corev1.ResourceName(name)]; err == nil && (!is || quantity.Cmp(known) < 0) {
+				most[corev1.ResourceName(name)] = quantity
+			}
+		}
+	}
+	return resourcesText(corev1.ResourceRequirements{Requests: most})
 }
 
 // onlyQueue returns the only local queue of the namespace.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
 
@@ -46,7 +47,7 @@ type QueueLoad struct {
 }
 
 // FreeCapacityIn reads what is free in a namespace, and how long the queue of a job is. Queue may be nil.
-func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queue *view.Queue) *FreeCapacity {
+func FreeCapacityIn(ctx context.Context, c client.Reader, namespace string, queue *jobv1.Queue) *FreeCapacity {
 	room, noted := &FreeCapacity{}, &view.JobObjects{}
 	var quotas corev1.ResourceQuotaList
 	err := c.List(ctx, &quotas, client.InNamespace(namespace))

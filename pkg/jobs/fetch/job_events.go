@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -28,10 +29,19 @@ func ReadEvents(ctx context.Context, c client.Reader, trainJob client.ObjectKey)
 	if err := c.List(ctx, &list, client.InNamespace(trainJob.Namespace)); err != nil {
 		return nil, err
 	}
+	job := &metav1.PartialObjectMetadata{}
+	job.SetGroupVersionKind(TrainJobKind)
+	if err := c.Get(ctx, trainJob, job); client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
 	var events []JobEvent
 	for i := range list.Items {
-		if isAboutJob(&list.Items[i], trainJob.Name) {
-			events = append(events, eventOf(&list.Items[i]))
+		if !isAboutJob(&list.Items[i], trainJob.Name) {
+			continue
+		}
+		// Older ones are about a job that had the name before.
+		if event := eventOf(&list.Items[i]); !event.At.Before(job.CreationTimestamp.Time) {
+			events = append(events, event)
 		}
 	}
 	slices.SortStableFunc(events, func(a, b JobEvent) int {

@@ -6,29 +6,32 @@ import (
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // namesAtOnce bounds what is read to offer names.
 const namesAtOnce = 500
 
-// ListNames returns the names of the objects of a resource: `trainjobs`, `trainingruntimes`, `clustertrainingruntimes`, with a group or without.
-// Only metadata are read.
+// listKinds are the lists of the resources whose names can be read.
+var listKinds = map[string]schema.GroupVersionKind{
+	"trainjobs":               trainer.GroupVersion.WithKind("TrainJobList"),
+	"trainingruntimes":        trainer.GroupVersion.WithKind("TrainingRuntimeList"),
+	"clustertrainingruntimes": trainer.GroupVersion.WithKind("ClusterTrainingRuntimeList"),
+	"persistentvolumeclaims":  corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"),
+}
+
+// ListNames returns the names of the objects of a resource of listKinds, with a group or without. Only metadata are read.
 func ListNames(ctx context.Context, c client.Reader, resource string, options ...client.ListOption) ([]string, error) {
-	var kind string
-	switch short, _, _ := strings.Cut(resource, "."); short {
-	case "trainjobs":
-		kind = "TrainJobList"
-	case "trainingruntimes":
-		kind = "TrainingRuntimeList"
-	case "clustertrainingruntimes":
-		kind = "ClusterTrainingRuntimeList"
-	default:
+	short, _, _ := strings.Cut(resource, ".")
+	kind, known := listKinds[short]
+	if !known {
 		return nil, fmt.Errorf("names of %s are not read", resource)
 	}
 	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(trainer.GroupVersion.WithKind(kind))
+	list.SetGroupVersionKind(kind)
 	if err := c.List(ctx, list, append(options, client.Limit(namesAtOnce))...); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ const PlatformQueue = "lockstep"
 func RuntimeChoices(ctx context.Context, c client.Reader, namespace string) ([]submit.Runtime, error) {
 	var all []submit.Runtime
 	var failed error
-	allowed := allowedRuntimes(ctx, c, namespace)
+	allowed := allowedRuntimes(readNamespace(ctx, c, namespace))
 	for _, kind := range []string{submit.TrainingRuntime, submit.ClusterTrainingRuntime} {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(trainer.GroupVersion.WithKind(kind + "List"))

@@ -108,15 +108,17 @@ func (r *logRun) beginReading(ctx context.Context, status ContainerStatus, s rea
 		queue: r.merge.addSource(len(r.known), s), seen: newReplayWindow(r.options.isLimited()),
 	}
 	one.expectBeginning(status)
-	one.seen.tell = func(text string) {
-		r.options.noteText("kubelet says of %s (pod %s): %s", one.source.Label(), one.source.Pod, text)
-	}
+	reported := "" // what kubelet said last, in place of lines
+	one.seen.tell = func(text string) { reported = text }
 	r.readers.Go(func() {
 		complete, err := one.readUntilEnd(ctx, status)
 		if err != nil {
 			r.failAll(err)
 		}
 		if !complete {
+			if reported != "" {
+				r.options.noteText("kubelet reports of %s (pod %s): %s", one.source.Label(), one.source.Pod, reported)
+			}
 			r.mu.Lock()
 			r.result.Incomplete++
 			r.mu.Unlock()

@@ -149,6 +149,12 @@ func TestRun(t *testing.T) {
 			map[string][]answer{"a": {{text: second(1, "x")}, {text: second(1, "x"), stays: time.Second, breaks: errReset}, {err: ErrGone}}}, Options{Follow: true},
 			[]string{"x"}, "launcher is gone (pod a): what it printed after 2026-03-01T12:00:01Z may be missing", ReadResult{Sources: 1}, nil,
 		},
+		"RemovedAtTheEnd": {
+			"kubelet says that the file is gone, and all of it was read",
+			[]look{{statuses: []ContainerStatus{running}}, {over: true}},
+			map[string][]answer{"a": {{text: second(1, "x") + "\nfailed to try resolving symlinks\n"}, {err: ErrGone}}},
+			Options{Follow: true}, []string{"x"}, "", ReadResult{Sources: 1}, nil,
+		},
 		"NeverReadable": {
 			"", []look{{statuses: []ContainerStatus{done}, over: true}}, map[string][]answer{"a": {{err: errReset}}}, Options{},
 			nil, "the rest of the output of launcher (pod a) could not be read: connection reset; ask again later", ReadResult{Sources: 1, Incomplete: 1}, nil,

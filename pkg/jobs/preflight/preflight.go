@@ -213,7 +213,7 @@ func largestFittingNodes(in Input, hasRoom func(*trainer.TrainJob) bool) int32 {
 		job.Spec.Trainer.NumNodes = &nodes
 		return hasRoom(job)
 	}
-	least := leastNodes(*in.Runtime)
+	least := in.Runtime.LeastNodes()
 	if !fits(least) {
 		return 0
 	}
@@ -226,13 +226,6 @@ func largestFittingNodes(in Input, hasRoom func(*trainer.TrainJob) bool) int32 {
 		}
 	}
 	return low
-}
-
-func leastNodes(runtime mpijob.Runtime) int32 {
-	if n, err := strconv.ParseInt(runtime.Annotations[mpi.MinNodesAnnotation], 10, 32); err == nil && n > 0 {
-		return int32(n)
-	}
-	return 1
 }
 
 func nodesAsked(in Input) int32 {

@@ -98,6 +98,18 @@ func ChooseQueue(queues []string, platform, name string) (string, error) {
 	return "", fmt.Errorf("which queue? Name one with --queue: %s", quoteNames(queues, func(q string) string { return q }))
 }
 
+// CheckClaims returns an error for a claim whose name is nearly that of another one. A job may wait for a claim that is
+// still to be made.
+func CheckClaims(claims []VolumeClaim, known []string) error {
+	for _, c := range claims {
+		near, found := diag.Nearest(c.Name, known)
+		if found && !slices.Contains(known, c.Name) {
+			return fmt.Errorf("there is no claim `%s` in the namespace: did you mean `%s`?", c.Name, near)
+		}
+	}
+	return nil
+}
+
 func quoteNames[T any](all []T, name func(T) string) string {
 	texts := make([]string, 0, len(all))
 	for _, one := range all {

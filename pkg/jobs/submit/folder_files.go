@@ -143,6 +143,43 @@ func FilesOf(job *trainer.TrainJob) Files {
 	return nil
 }
 
+// SetFiles replaces the files that travel with a job, or adds them. Its command runs among them.
+func SetFiles(job *trainer.TrainJob, files Files) error {
+	o := Options{Files: files}
+	at := slices.IndexFunc(job.Spec.RuntimePatches, func(p trainer.RuntimePatch) bool {
+		return p.Manager == Manager && launcherPatch(p) != nil
+	})
+	if at < 0 {
+		at = len(job.Spec.RuntimePatches)
+		job.Spec.RuntimePatches = append(job.Spec.RuntimePatches, trainer.RuntimePatch{})
+	} else {
+		o.Claims = claimsIn(launcherPatch(job.Spec.RuntimePatches[at]).Spec)
+	}
+	if err := o.checkCombination(); err != nil {
+		return err
+	}
+	job.Spec.RuntimePatches[at] = *o.volumePatch()
+	if t := trainerOf(job); len(t.Command) > 0 {
+		t.Command = mpi.WrapInFilesDir(mpi.UnwrapFilesDir(t.Command))
+	}
+	return nil
+}
+
+// claimsIn returns the claims that a patch of this package mounts.
+func claimsIn(pod *trainer.PodSpecPatch) []VolumeClaim {
+	var claims []VolumeClaim
+	for _, volume := range pod.Volumes {
+		for _, container := range pod.Containers {
+			for _, mount := range container.VolumeMounts {
+				if c := volume.PersistentVolumeClaim; c != nil && mount.Name == volume.Name {
+					claims = append(claims, VolumeClaim{Name: c.ClaimName, Path: mount.MountPath, ReadOnly: mount.ReadOnly})
+				}
+			}
+		}
+	}
+	return claims
+}
+
 // launcherPatch returns what a patch says of the launcher's pod, or nil.
 func launcherPatch(p trainer.RuntimePatch) *trainer.PodTemplatePatch {
 	if p.TrainingRuntimeSpec == nil || p.TrainingRuntimeSpec.Template == nil || p.TrainingRuntimeSpec.Template.Spec == nil {

@@ -99,8 +99,12 @@ func (o Options) checkCombination() error {
 		}
 		variables[v.Name] = true
 	}
-	folders := map[string]string{}
+	folders, claims := map[string]string{}, map[string]bool{}
 	for _, c := range o.Claims {
+		if claims[c.Name] {
+			return fmt.Errorf("the claim `%s` is given twice (--pvc): mount it once", c.Name)
+		}
+		claims[c.Name] = true
 		if other, taken := folders[c.Path]; taken {
 			return fmt.Errorf("the claims `%s` and `%s` cannot both be at %s (--pvc): give each a folder of its own", other, c.Name, c.Path)
 		}

@@ -200,6 +200,20 @@ func TestChooseRuntime(t *testing.T) {
 	}
 }
 
+// TestCheckClaims: a misspelt claim is refused, and one that is still to be made is not.
+func TestCheckClaims(t *testing.T) {
+	known := []string{"results", "datasets"}
+	for name, want := range map[string]string{"results": "", "new-one": "", "rsults": "did you mean `results`?"} {
+		err := CheckClaims([]VolumeClaim{{Name: "datasets"}, {Name: name}}, known)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := CheckClaims([]VolumeClaim{{Name: "rsults"}}, nil); err != nil {
+		t.Errorf("claims that cannot be listed: %v", err)
+	}
+}
+
 func TestChooseQueue(t *testing.T) {
 	cases := map[string]struct {
 		queues    []string
@@ -261,9 +275,10 @@ func TestTogether(t *testing.T) {
 	}{
 		"Variables": {Options{Env: []corev1.EnvVar{{Name: "A"}, {Name: "A", Value: "1"}}}, "the variable `A` is given twice"},
 		"Claims":    {Options{Claims: []VolumeClaim{{Name: "a", Path: "/d"}, {Name: "b", Path: "/d"}}}, "`a` and `b` cannot both be at /d"},
+		"OneClaim":  {Options{Claims: []VolumeClaim{{Name: "a", Path: "/d"}, {Name: "a", Path: "/e", ReadOnly: true}}}, "`a` is given twice"},
 		"Files":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace/data"}}, Files: Files{"f": ""}}, "cannot be at /workspace/data"},
 		"Trace":     {Options{Trace: "traffic,all"}, "--trace: `all` cannot be traced: allowed are `traffic`, `waiting`, `horovod` and `nccl`"},
-		"Apart":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspaces"}, {Name: "a", Path: "/d"}}, Files: Files{"f": ""}}, ""},
+		"Apart":     {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspaces"}, {Name: "b", Path: "/d"}}, Files: Files{"f": ""}}, ""},
 		"NoFiles":   {Options{Claims: []VolumeClaim{{Name: "a", Path: "/workspace"}}}, ""},
 	} {
 		tc.o.Name = "train"
@@ -298,6 +313,25 @@ func TestClone(t *testing.T) {
 	SetCommand(job, []string{"b"})
 	if got := job.Spec.Trainer.Command; got[len(got)-1] != "b" || got[0] != "sh" {
 		t.Errorf("the new command does not run among the files: %v", got)
+	}
+	claims := []VolumeClaim{{Name: "data", Path: "/data", ReadOnly: true}}
+	for name, o := range map[string]Options{"files": {Files: Files{"f": "x", "gone": ""}}, "none": {}} {
+		o.Name, o.Command, o.Claims = "train", []string{"a"}, claims
+		job, err := TrainJob(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Files = Files{"f": "y"}
+		if err := SetFiles(job, o.Files); err != nil {
+			t.Error(err)
+		}
+		want, err := TrainJob(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(yamlOf(t, want), yamlOf(t, job)); diff != "" {
+			t.Errorf("%s: other files make another job than files from the start (-want +got):\n%s", name, diff)
+		}
 	}
 	if old.Spec.Trainer.Command[4] != "a" {
 		t.Error("the old job was changed")

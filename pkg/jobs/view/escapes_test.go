@@ -34,7 +34,7 @@ func TestForgedConditions(t *testing.T) {
 		got := v.Want
 		got.Reason, got.Text, got.Types = "", "", nil
 		if j.Cause != nil {
-			got.Reason, got.Text = string(j.Cause.Reason), j.Cause.Text
+			got.Reason, got.Text = j.Cause.Reason, j.Cause.Text
 		}
 		for _, c := range j.Conditions {
 			got.Types = append(got.Types, c.Type)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -30,35 +31,42 @@ func hasCondition(conditions []metav1.Condition, kind string) bool {
 	return apimeta.FindStatusCondition(conditions, kind) != nil
 }
 
-// findPhase is where the job is, by what the controller has told; pods only say how far one is that does not run yet.
-func (s *jobView) findPhase() (phase.Phase, *metav1.Time) {
+// findPhase takes the phase from the record. The record lags behind a job that has just been suspended, and pods tell
+// more of a job that does not run yet.
+func (s *jobView) findPhase() (jobv1.Phase, *metav1.Time) {
+	isStarting := slices.Contains([]jobv1.Phase{jobv1.Scheduling, jobv1.Pulling, jobv1.Starting}, s.record.Phase)
+	switch {
+	case ptr.Deref(s.TrainJob.Spec.Suspend, false) && (isStarting || s.record.Phase == jobv1.Running):
+		return s.phaseWithoutRecord()
+	case s.record.Phase != "" && s.hasJobSetEnded() && !s.isOver():
+		return jobv1.Stopping, nil
+	case s.record.Phase != "" && (!isStarting || !s.PodsRead || s.JobSet == nil):
+		return s.record.Phase, nilIfZero(s.record.Since)
+	case isStarting:
+		return s.startedPhase()
+	}
+	return s.phaseWithoutRecord()
+}
+
+func (s *jobView) isOver() bool {
+	return s.conditionIsTrue(trainer.TrainJobComplete) || s.conditionIsTrue(trainer.TrainJobFailed)
+}
+
+// phaseWithoutRecord is the phase of a job that Kubeflow Trainer runs alone, or that our controller has not yet taken.
+func (s *jobView) phaseWithoutRecord() (jobv1.Phase, *metav1.Time) {
 	switch {
 	case s.conditionIsTrue(trainer.TrainJobComplete):
-		return phase.Complete, s.conditionTime(trainer.TrainJobComplete)
+		return jobv1.Complete, s.conditionTime(trainer.TrainJobComplete)
 	case s.conditionIsTrue(trainer.TrainJobFailed):
 		return s.failedPhase(), s.conditionTime(trainer.TrainJobFailed)
 	case s.hasJobSetEnded():
-		return phase.Stopping, nil
+		return jobv1.Stopping, nil
 	case ptr.Deref(s.TrainJob.Spec.Suspend, false):
 		return s.suspendedPhase(), s.conditionTime(trainer.TrainJobSuspended)
-	case s.conditionIsTrue(job.Restarting):
-		return phase.Restarting, s.conditionTime(job.Restarting)
-	case s.executor != Stock && s.conditionIsTrue(job.Running):
-		return phase.Running, s.conditionTime(job.Running)
-	case s.executor == Controller && !s.conditionIsTrue(job.Created):
-		return phase.Creating, s.conditionTime(job.Created)
-	case s.isResuming():
-		return phase.Creating, s.conditionTime(job.PodsReady)
-	case s.JobSet == nil && s.executor == Stock && len(s.Jobs) == 0:
-		return phase.Creating, ptr.To(s.TrainJob.CreationTimestamp)
+	case s.JobSet == nil && len(s.Jobs) == 0:
+		return jobv1.Creating, ptr.To(s.TrainJob.CreationTimestamp)
 	}
 	return s.startedPhase()
-}
-
-// isResuming reports whether a job that was suspended waits to get its pods again.
-func (s *jobView) isResuming() bool {
-	c := s.condition(job.Running)
-	return c != nil && c.Status == metav1.ConditionFalse && mpi.Reason(c.Reason) == job.ReasonSuspended
 }
 
 // conditionTime is when a condition last changed, or nil.
@@ -70,8 +78,8 @@ func (s *jobView) conditionTime(kind string) *metav1.Time {
 }
 
 // failedPhase tells a job that ended before anything was made of it from one that ran. Kubeflow Trainer makes a JobSet of every job.
-func (s *jobView) failedPhase() phase.Phase {
-	made := s.executor != Controller || s.conditionIsTrue(job.Created) || s.JobSet != nil ||
+func (s *jobView) failedPhase() jobv1.Phase {
+	made := s.executor != jobv1.Controller || s.conditionIsTrue(job.Created) || s.JobSet != nil ||
 		len(s.TrainJob.Status.JobsStatus) > 0
 	return phase.AtEnd(mpi.Reason(s.condition(trainer.TrainJobFailed).Reason), false, made)
 }
@@ -82,22 +90,22 @@ func (s *jobView) hasJobSetEnded() bool {
 		(job.TrueCondition(s.JobSet, jobset.JobSetFailed) != nil || job.TrueCondition(s.JobSet, jobset.JobSetCompleted) != nil)
 }
 
-func (s *jobView) suspendedPhase() phase.Phase {
+func (s *jobView) suspendedPhase() jobv1.Phase {
 	c := s.condition(trainer.TrainJobSuspended)
 	evicted := c != nil && c.Status == metav1.ConditionTrue && slices.Contains([]mpi.Reason{diagnose.Preempted, diagnose.Evicted}, mpi.Reason(c.Reason))
 	switch {
 	case len(s.all) > 0 || s.activePods() > 0:
-		return phase.Stopping
+		return jobv1.Stopping
 	case evicted:
-		return phase.Preempted
+		return jobv1.Preempted
 	case queueName(s.TrainJob) != "":
-		return phase.Queued
+		return jobv1.Queued
 	}
-	return phase.Suspended
+	return jobv1.Suspended
 }
 
 // startedPhase is the phase of a job whose JobSet exists and that nobody says to run.
-func (s *jobView) startedPhase() (phase.Phase, *metav1.Time) {
+func (s *jobView) startedPhase() (jobv1.Phase, *metav1.Time) {
 	since := s.conditionTime(job.PodsReady)
 	if since == nil && s.JobSet != nil {
 		since = &s.JobSet.CreationTimestamp
@@ -108,13 +116,13 @@ func (s *jobView) startedPhase() (phase.Phase, *metav1.Time) {
 	pods := s.currentPods()
 	switch {
 	case len(pods) < s.wantedPods() || !observe.ArePlaced(pods):
-		return phase.Scheduling, since
+		return jobv1.Scheduling, since
 	case !observe.WereReadyOnce(pods):
-		return phase.Pulling, since
-	case s.executor == Stock:
-		return phase.Running, nil // nobody waits in a gate, and nobody says more
+		return jobv1.Pulling, since
+	case s.executor == jobv1.Stock:
+		return jobv1.Running, nil // nobody waits in a gate, and nobody says more
 	}
-	return phase.Starting, since
+	return jobv1.Starting, since
 }
 
 // inPulling are the reasons of pods that have machines and do not run.
@@ -123,17 +131,17 @@ var inPulling = []mpi.Reason{
 }
 
 // startedPhaseWithoutPods is the same without pods. A job whose pods have machines and nothing to complain about is Scheduling then, not Pulling.
-func (s *jobView) startedPhaseWithoutPods() phase.Phase {
+func (s *jobView) startedPhaseWithoutPods() jobv1.Phase {
 	ready := s.condition(job.PodsReady)
 	switch count := s.countReady(); {
 	case ready != nil && ready.Status == metav1.ConditionFalse && slices.Contains(inPulling, mpi.Reason(ready.Reason)):
-		return phase.Pulling
-	case count != nil && count.Ready >= count.Want && s.executor == Stock:
-		return phase.Running
+		return jobv1.Pulling
+	case count != nil && count.Ready >= count.Want && s.executor == jobv1.Stock:
+		return jobv1.Running
 	case s.conditionIsTrue(job.PodsReady), count != nil && count.Ready >= count.Want:
-		return phase.Starting
+		return jobv1.Starting
 	}
-	return phase.Scheduling
+	return jobv1.Scheduling
 }
 
 // currentPods are the pods that are there to stay.
@@ -160,19 +168,19 @@ func (s *jobView) activePods() (total int32) {
 }
 
 // countReady returns how many pods are ready, nil where nobody says.
-func (s *jobView) countReady() *PodCount {
+func (s *jobView) countReady() *jobv1.Pods {
 	switch {
 	case s.PodsRead && s.JobSet != nil:
-		return &PodCount{Ready: min(observe.CountReadyOnce(s.currentPods()), s.wantedPods()), Want: s.wantedPods()}
+		return &jobv1.Pods{Ready: min(observe.CountReadyOnce(s.currentPods()), s.wantedPods()), Want: s.wantedPods()}
 	case len(s.Jobs) > 0:
 		ready := 0
 		for i := range s.Jobs {
 			ready += readyPodsOf(&s.Jobs[i])
 		}
-		return &PodCount{Ready: min(ready, s.wantedPods()), Want: s.wantedPods()}
+		return &jobv1.Pods{Ready: min(ready, s.wantedPods()), Want: s.wantedPods()}
 	case s.world != nil:
 		pods := mpi.World{Nodes: s.world.Nodes, SlotsPerNode: s.world.SlotsPerNode, LauncherRunsRanks: s.world.LauncherRunsRanks}.Pods()
-		return &PodCount{Want: int(pods)}
+		return &jobv1.Pods{Want: int(pods)}
 	}
 	return nil
 }

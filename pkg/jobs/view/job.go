@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
@@ -30,9 +30,9 @@ type Job struct {
 	User    string  `json:"user,omitempty"`
 	Runtime Runtime `json:"runtime"`
 	// Executor is who runs the job.
-	Executor Executor `json:"executor,omitempty"`
+	Executor jobv1.Executor `json:"executor,omitempty"`
 	// Phase is where the job is in its life, Since when it came there, nil where nobody says. State is the word of Kubeflow's API for it.
-	Phase phase.Phase  `json:"phase"`
+	Phase jobv1.Phase  `json:"phase"`
 	State string       `json:"state,omitempty"`
 	Since *metav1.Time `json:"since,omitempty"`
 	// Cause is what keeps the job, or what ended it, or nil.
@@ -40,19 +40,24 @@ type Job struct {
 	// Message is what is said of a phase that needs no cause: why it is suspended, what failed in spite of the success.
 	Message string `json:"message,omitempty"`
 	// World is the size of an MPI job, nil where it cannot be known.
-	World *World `json:"world,omitempty"`
+	World *jobv1.World `json:"world,omitempty"`
+	// Usage is how much the job has used, nil before its command ran.
+	Usage *jobv1.Usage `json:"usage,omitempty"`
 	// Launcher is nil while there is none, and for frameworks without one; Nodes are in the order of their indices.
 	Launcher *Pod  `json:"launcher,omitempty"`
 	Nodes    []Pod `json:"nodes,omitempty"`
 	// Pods counts launcher and nodes; nil where nobody says how many there are, and for a job that is over: JobSet has taken some of its pods
 	// away, and nobody waits for the others.
-	Pods *PodCount `json:"pods,omitempty"`
+	Pods *jobv1.Pods `json:"pods,omitempty"`
 	// Queue is the local queue of Kueue that the job names, or nil.
-	Queue *Queue `json:"queue,omitempty"`
+	Queue *jobv1.Queue `json:"queue,omitempty"`
 	// Restarts is how often the job was started again.
-	Restarts int       `json:"restarts,omitempty"`
-	Progress *Progress `json:"progress,omitempty"`
-	Times    JobTimes  `json:"times"`
+	// RestartsAllowed is how often its runtime allowed that, and Attempts are the last failures.
+	Restarts        int             `json:"restarts,omitempty"`
+	RestartsAllowed int             `json:"restartsAllowed,omitempty"`
+	Attempts        []jobv1.Attempt `json:"attempts,omitempty"`
+	Progress        *Progress       `json:"progress,omitempty"`
+	Times           JobTimes        `json:"times"`
 	// LogsURL is where the logs of a job that is over are kept, where the platform says it.
 	LogsURL string `json:"logsURL,omitempty"`
 	// Conditions are all that are known, those of the status and those that the controller records, in the order of a job's life.
@@ -77,35 +82,7 @@ type Runtime struct {
 	Version        string `json:"version,omitempty"`
 }
 
-// Executor is who runs a job.
-type Executor string
-
-// The executors.
-const (
-	// Controller: our mpi-controller runs the job.
-	Controller Executor = "mpi-controller"
-	// Companion: Kubeflow Trainer runs the job, and mpi-controller stands beside it and says why it failed.
-	Companion Executor = "kubeflow-trainer with mpi-controller"
-	// Stock: Kubeflow Trainer runs the job, or nobody has taken it yet.
-	Stock Executor = "kubeflow-trainer"
-)
-
-// World is the size of an MPI job.
-type World struct {
-	Nodes        int32 `json:"nodes"`
-	SlotsPerNode int32 `json:"slotsPerNode"`
-	Slots        int32 `json:"slots"`
-	// LauncherRunsRanks says that the launcher is the first of the nodes.
-	LauncherRunsRanks bool `json:"launcherRunsRanks,omitempty"`
-}
-
-// PodCount is how many pods are ready, or have been, of those that there should be.
-type PodCount struct {
-	Ready int `json:"ready"`
-	Want  int `json:"want"`
-}
-
-// Progress is what the program says of itself, through Kubeflow Trainer's status server.
+// Progress is how far the program reports to be.
 type Progress struct {
 	Percent          *int32           `json:"percent,omitempty"`
 	RemainingSeconds *int32           `json:"remainingSeconds,omitempty"`
@@ -120,8 +97,11 @@ func JobOf(o JobObjects) Job {
 		Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, UID: o.TrainJob.UID,
 		User:    diagnose.StripEscapes(o.TrainJob.Annotations[UserAnnotation]),
 		Runtime: runtimeOf(o.TrainJob, o.Runtime), Executor: s.executor,
-		Conditions: inLifeOrder(s.conditions), Restarts: s.restartCount(), Progress: progressOf(o.TrainJob),
-		World: s.world, Queue: queueOf(o),
+		Conditions: inLifeOrder(s.conditions), Progress: progressOf(o.TrainJob), World: s.world, Queue: s.findQueue(),
+		Usage: s.record.Usage,
+	}
+	if again := s.record.Restarts; again != nil {
+		j.Restarts, j.RestartsAllowed, j.Attempts = again.Number, again.Of, again.Attempts
 	}
 	j.Phase, j.Since = s.findPhase()
 	j.State = j.Phase.State()
@@ -131,7 +111,7 @@ func JobOf(o JobObjects) Job {
 		j.Pods = s.countReady()
 	}
 	j.Times = s.findTimes(j.Phase)
-	if j.IsFinished() && j.Phase != phase.Refused {
+	if j.IsFinished() && j.Phase != jobv1.Refused {
 		j.LogsURL = s.logsURL(j.Times)
 	}
 	j.Unknown = s.findUnknown(j)
@@ -145,18 +125,6 @@ func runtimeOf(trainJob *trainer.TrainJob, found *job.Runtime) Runtime {
 		r.Implementation, r.Version = found.Labels[mpi.ImplementationLabel], found.Labels[mpi.VersionLabel]
 	}
 	return r
-}
-
-func worldOf(trainJob *trainer.TrainJob, found *job.Runtime) *World {
-	if found == nil || !found.IsMPI() {
-		return nil
-	}
-	made, err := job.Resolve(trainJob, *found)
-	if err != nil {
-		return nil // what is wrong with it is the controller's to say
-	}
-	w := made.World
-	return &World{Nodes: w.Nodes, SlotsPerNode: w.SlotsPerNode, Slots: w.Ranks(), LauncherRunsRanks: w.LauncherRunsRanks}
 }
 
 func progressOf(trainJob *trainer.TrainJob) *Progress {
@@ -176,12 +144,10 @@ func (j Job) Slots() string {
 }
 
 // IsFinished reports whether the job is over.
-func (j Job) IsFinished() bool {
-	return j.Phase == phase.Complete || j.Phase == phase.Failed || j.Phase == phase.Refused
-}
+func (j Job) IsFinished() bool { return j.Phase.IsFinal() }
 
 // Succeeded reports whether the job is over and did what was asked.
-func (j Job) Succeeded() bool { return j.Phase == phase.Complete }
+func (j Job) Succeeded() bool { return j.Phase == jobv1.Complete }
 
 // Duration is how long the job has run, or ran; 0 for one that has not started.
 func (j Job) Duration(now time.Time) time.Duration {
@@ -195,28 +161,35 @@ func (j Job) Duration(now time.Time) time.Duration {
 	return max(0, end.Sub(j.Times.Started.Time))
 }
 
-// jobView is a job that is looked at.
+// jobView is a job with the objects that belong to it.
 type jobView struct {
 	JobObjects
+	// record is the one of mpi-controller; without a phase if there is none.
+	record jobv1.Record
 	// conditions are all that are known.
 	conditions []metav1.Condition
-	executor   Executor
-	world      *World
+	executor   jobv1.Executor
+	world      *jobv1.World
 	// observed is the same for the packages that judge it; all are the pods of the JobSet, launcher first.
 	observed observe.Observed
 	all      []*corev1.Pod
 }
 
 func newJobView(o JobObjects) *jobView {
-	s := &jobView{JobObjects: o, world: worldOf(o.TrainJob, o.Runtime)}
-	s.executor = s.findExecutor()
-	if s.executor == Controller {
+	written, _ := jobv1.Read(o.TrainJob.Annotations, o.TrainJob.UID)
+	s := &jobView{
+		JobObjects: o, record: trustedRecord(written, o.TrainJob.Status.Conditions),
+		conditions: printable(status.MergeStatusConditions(written.Conditions, o.TrainJob.Status.Conditions)),
+	}
+	s.executor, s.world = s.findExecutor(), s.record.World
+	if s.world == nil && o.Runtime != nil && o.Runtime.IsMPI() {
+		s.world = status.WorldOf(o.TrainJob, *o.Runtime)
+	}
+	if s.executor == jobv1.Controller {
 		// Only companions record these types. An executor publishes its cause in the status.
-		s.conditions = slices.DeleteFunc(printable(status.ExecutorConditions(o.TrainJob)), func(c metav1.Condition) bool {
+		s.conditions = slices.DeleteFunc(s.conditions, func(c metav1.Condition) bool {
 			return c.Type == job.Diagnosed || c.Type == job.Guarded
 		})
-	} else {
-		s.conditions = printable(status.AllConditions(o.TrainJob))
 	}
 	trainJob := *o.TrainJob
 	trainJob.Status.Conditions = s.conditions
@@ -244,12 +217,10 @@ func printableText(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// findExecutor says who runs the job, by the traces that each of them leaves. Our controller labels the TrainJob in both of its roles; a record
-// without Created is that of a companion.
-func (s *jobView) findExecutor() Executor {
-	all := status.AllConditions(s.TrainJob)
-	recorded := len(all) > len(s.TrainJob.Status.Conditions)
-	ours := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name && (!recorded || hasCondition(all, job.Created))
+// findExecutor prefers the record. Our controller labels its JobSets; until there is one, its label of the TrainJob,
+// which users may write too, serves.
+func (s *jobView) findExecutor() jobv1.Executor {
+	ours := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name
 	for i := range s.Jobs {
 		ours = ours || s.Jobs[i].Labels[mpi.TrainJobLabel] != ""
 	}
@@ -257,12 +228,12 @@ func (s *jobView) findExecutor() Executor {
 		ours = s.JobSet.Labels[mpi.TrainJobLabel] != ""
 	}
 	switch {
+	case s.record.Executor != "":
+		return s.record.Executor
 	case ours:
-		return Controller
-	case recorded:
-		return Companion
+		return jobv1.Controller
 	}
-	return Stock
+	return jobv1.Stock
 }
 
 // queueName is the queue that a job names.

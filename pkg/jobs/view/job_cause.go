@@ -4,31 +4,25 @@ import (
 	"slices"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
-// Cause is what keeps a job, or what ended it.
+// Cause is what keeps a job from running, or what ended it.
 type Cause struct {
-	// Reason is the name, as in the condition.
-	Reason mpi.Reason `json:"reason"`
-	// Text is the message of the condition, word by word. Message, Remedy and Lines are its parts: what happened, what to do, the last lines
-	// of the program that failed.
-	Text    string   `json:"text"`
-	Message string   `json:"message"`
-	Remedy  string   `json:"remedy,omitempty"`
-	Lines   []string `json:"lines,omitempty"`
-	// URL is the page about the reason, empty where there is none.
+	jobv1.Cause
+	// Text is the whole message: what happened, what to do, and the last lines of the program that failed.
+	Text string `json:"text"`
+	// URL is the page about the reason, empty if there is none.
 	URL string `json:"url,omitempty"`
-	// Class says whose failure it is, empty where the reason is not documented.
-	Class diagnose.ReasonClass `json:"class,omitempty"`
-	// Source says whose words these are.
+	// Source is the origin of the words.
 	Source CauseSource `json:"source"`
 }
 
@@ -43,69 +37,46 @@ const (
 	FromPods CauseSource = "pods"
 )
 
-func causeOf(reason mpi.Reason, text string, source CauseSource) *Cause {
-	parts := diagnose.ParseCause(reason, text)
-	entry, _ := diagnose.ReasonDocOf(reason)
-	return &Cause{
-		Reason: reason, Text: text, Message: parts.Message, Remedy: parts.Remedy, Lines: parts.Lines,
-		URL: diagnose.PageURL(reason), Class: entry.Class, Source: source,
-	}
+func newCause(c jobv1.Cause, text string, source CauseSource) *Cause {
+	return &Cause{Cause: c, Text: text, URL: diagnose.PageURL(mpi.Reason(c.Reason)), Source: source}
 }
 
+// causeFromCondition has all words in its message: only the controller knows their parts.
 func causeFromCondition(c *metav1.Condition) *Cause {
-	return causeOf(mpi.Reason(c.Reason), c.Message, FromCondition)
+	entry, _ := diagnose.ReasonDocOf(mpi.Reason(c.Reason))
+	return newCause(jobv1.Cause{Reason: c.Reason, Message: c.Message, Class: string(entry.Class)}, c.Message, FromCondition)
 }
 
-// findCause returns what keeps the job in its phase, or what ended it, and what is said of a phase that is nobody's fault.
-func (s *jobView) findCause(now phase.Phase) (cause *Cause, message string) {
-	switch now {
-	case phase.Complete:
-		return nil, s.condition(trainer.TrainJobComplete).Message
-	case phase.Failed, phase.Refused:
-		return s.failureCause(), ""
-	case phase.Queued, phase.Suspended, phase.Preempted:
-		return s.suspensionCause(now)
-	case phase.Restarting:
-		return causeFromCondition(s.condition(job.Restarting)), ""
-	case phase.Creating:
-		if c := s.condition(job.Created); c != nil && c.Status == metav1.ConditionFalse {
-			return causeFromCondition(c), ""
-		}
-	case phase.Stopping:
-		return nil, ""
-	}
-	if c := status.ObstacleCondition(s.conditions); c != nil {
-		return causeFromCondition(c), ""
-	}
-	return s.causeFromPods(false), ""
-}
-
-// failureCause prefers the diagnosis of a companion to the words of Kubeflow Trainer.
-func (s *jobView) failureCause() *Cause {
-	if c := s.condition(job.Diagnosed); c != nil && c.Status == metav1.ConditionTrue {
-		return causeFromCondition(c)
-	}
-	if found := s.causeFromPods(true); found != nil {
-		return found
-	}
-	return causeFromCondition(s.condition(trainer.TrainJobFailed))
-}
-
-// suspensionCause: that a user holds a job back is not a fault, that Kueue took its room away is one.
-func (s *jobView) suspensionCause(now phase.Phase) (*Cause, string) {
-	c := s.condition(trainer.TrainJobSuspended)
+// findCause returns what keeps the job in its phase, or what ended it, and what explains a phase that is nobody's
+// fault: from the record, otherwise from the conditions and the pods.
+func (s *jobView) findCause(now jobv1.Phase) (cause *Cause, message string) {
+	c, isFault := status.Explanation(now, s.conditions)
 	switch {
-	case c == nil || c.Status != metav1.ConditionTrue:
-		return nil, ""
-	case now == phase.Preempted:
-		return causeFromCondition(c), ""
+	case now == s.record.Phase && s.record.Cause != nil:
+		told := *s.record.Cause
+		text := observe.CauseOf(told).Text()
+		if c != nil && c.Reason == told.Reason {
+			text = c.Message
+		}
+		return newCause(told, text, FromCondition), ""
+	case now == jobv1.Failed || now == jobv1.Refused:
+		if found := s.causeFromPods(true); found != nil && !s.conditionIsTrue(job.Diagnosed) {
+			return found, ""
+		}
+	case c == nil:
+		if now == jobv1.Stopping || now == jobv1.Complete {
+			return nil, ""
+		}
+		return s.causeFromPods(false), ""
+	case !isFault:
+		return nil, c.Message
 	}
-	return nil, c.Message
+	return causeFromCondition(c), ""
 }
 
 // causeFromPods is what the pods of a job show that no mpi-controller looks after.
 func (s *jobView) causeFromPods(over bool) *Cause {
-	if s.executor != Stock || s.JobSet == nil || !s.PodsRead {
+	if s.executor != jobv1.Stock || s.JobSet == nil || !s.PodsRead {
 		return nil
 	}
 	facts := phase.DeriveFacts(s.observed)
@@ -116,11 +87,8 @@ func (s *jobView) causeFromPods(over bool) *Cause {
 	if found == nil {
 		return nil
 	}
-	return causeOf(found.Reason, printableText(found.Text()), FromPods)
+	return newCause(*printableCause(*status.RecordedCause(*found)), printableText(found.Text()), FromPods)
 }
-
-// restartCount reads how often the job was started again.
-func (s *jobView) restartCount() int { return s.observed.PublishedRestarts() }
 
 // inLifeOrder puts conditions into the order of a job's life; those of others come last.
 func inLifeOrder(conditions []metav1.Condition) []metav1.Condition {

@@ -1,40 +1,29 @@
 package view
 
 import (
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"strings"
+
 	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
-// Queue is the local queue that a job names.
-type Queue struct {
-	Name string `json:"name"`
-	// Position counts from 1, and Length is how many jobs wait there; 0 where nobody says, and for a job that does not wait.
-	Position int `json:"position,omitempty"`
-	Length   int `json:"length,omitempty"`
-	// Text is what is known of the wait: position, what is missing, an estimate. Empty for a job that does not wait.
-	Text string `json:"text,omitempty"`
-}
-
-// queueOf takes the words of the condition, which the controller keeps up to date. Without them the Workloads say what they can.
-func queueOf(o JobObjects) *Queue {
-	name := queueName(o.TrainJob)
+// findQueue takes the queue from the record, which the controller keeps up to date. Without one the Workloads tell of
+// the wait.
+func (s *jobView) findQueue() *jobv1.Queue {
+	name := queueName(s.TrainJob)
 	if name == "" {
 		return nil
 	}
-	q := &Queue{Name: name}
-	if !ptr.Deref(o.TrainJob.Spec.Suspend, false) {
-		return q
+	q, suspended := &jobv1.Queue{Name: name}, ptr.Deref(s.TrainJob.Spec.Suspend, false)
+	switch {
+	case !suspended:
+	case s.record.Queue != nil && s.record.Queue.Name == name && s.record.Queue.Text != "":
+		return s.record.Queue
+	case len(s.Workloads) > 0:
+		wait, _ := kueue.NewLocalQueue(name, s.Workloads, nil).WaitOf(s.TrainJob, s.Now)
+		q.Position, q.Length, q.Text = wait.Position, wait.Length, strings.TrimPrefix(wait.Text, "; ")
 	}
-	if c := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended); c != nil {
-		q.Text = kueue.ParseWait(c.Message)
-	}
-	if q.Text == "" && len(o.Workloads) > 0 {
-		wait, _ := kueue.NewLocalQueue(name, o.Workloads, nil).WaitOf(o.TrainJob, o.Now)
-		q.Text = kueue.ParseWait(wait.Text)
-	}
-	q.Position, q.Length = kueue.ParsePosition(q.Text)
 	return q
 }

@@ -9,9 +9,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // JobTimes of a job. Started is when its command began, or its launcher where nobody says more.
@@ -21,7 +21,7 @@ type JobTimes struct {
 	Ended   *metav1.Time `json:"ended,omitempty"`
 }
 
-func (s *jobView) findTimes(now phase.Phase) JobTimes {
+func (s *jobView) findTimes(now jobv1.Phase) JobTimes {
 	t := JobTimes{Created: s.TrainJob.CreationTimestamp}
 	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
 		if s.conditionIsTrue(kind) {
@@ -29,9 +29,11 @@ func (s *jobView) findTimes(now phase.Phase) JobTimes {
 		}
 	}
 	switch {
+	case !s.record.Started.IsZero():
+		t.Started = &s.record.Started
 	case s.conditionIsTrue(job.Running):
 		t.Started = s.conditionTime(job.Running)
-	case now != phase.Refused && now != phase.Creating:
+	case now != jobv1.Refused && now != jobv1.Creating:
 		t.Started = s.launcherStart()
 	}
 	return t

@@ -44,7 +44,7 @@ func (j Job) Columns(now time.Time) ListColumns {
 		c.Runtime += " (MPI)"
 	}
 	if j.Cause != nil {
-		c.State += ": " + string(j.Cause.Reason)
+		c.State += ": " + j.Cause.Reason
 	}
 	if j.Pods != nil {
 		c.Ready = fmt.Sprintf("%d/%d", j.Pods.Ready, j.Pods.Want)

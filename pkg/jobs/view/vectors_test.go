@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // TestVectors: what test/vectors wants is shown of the objects as they are there, after a way through JSON. The test that writes them, with all
@@ -23,14 +23,14 @@ func TestVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	type shown struct {
-		Phase    phase.Phase `json:"phase"`
-		State    string      `json:"state"`
-		Executor Executor    `json:"executor"`
-		Cause    *Cause      `json:"cause"`
-		Message  string      `json:"message"`
-		Queue    *Queue      `json:"queue"`
-		LogsURL  string      `json:"logsURL"`
-		Columns  ListColumns `json:"columns"`
+		Phase    jobv1.Phase    `json:"phase"`
+		State    string         `json:"state"`
+		Executor jobv1.Executor `json:"executor"`
+		Cause    *Cause         `json:"cause"`
+		Message  string         `json:"message"`
+		Queue    *jobv1.Queue   `json:"queue"`
+		LogsURL  string         `json:"logsURL"`
+		Columns  ListColumns    `json:"columns"`
 	}
 	var vectors []struct {
 		Name string    `json:"name"`

@@ -49,8 +49,11 @@ func (c Cause) Text() string {
 	return text
 }
 
-// lastLines stands before the last lines of a program.
-const lastLines = "Last lines:"
+const (
+	// remedyPrefix stands before the remedy, lastLines before the last lines of a program.
+	remedyPrefix = ". What to do: "
+	lastLines    = "Last lines:"
+)
 
 // IsInfrastructure reports whether the same job may well succeed when it is started again.
 func (c Cause) IsInfrastructure() bool { return IsInfrastructureReason(c.Reason) }

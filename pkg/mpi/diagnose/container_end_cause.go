@@ -69,6 +69,9 @@ func containerEndCause(pod Pod, all []Pod) *Cause {
 		reason = WorkerKilled
 	}
 	message := fmt.Sprintf("%s failed: container `%s` %s", pod.fullName(), mpi.Container, end)
+	if limit := pod.mainContainer().MemoryLimit; limit != "" && reason == OOMKilled {
+		message += " at its memory limit of " + limit
+	}
 	cause := causeWithRemedy(reason, message).withPod(pod).withTime(end.At, order).withContainerEnd(*end)
 	launcherRan := func(p Pod) bool {
 		main := p.mainContainer()

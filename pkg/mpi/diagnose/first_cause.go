@@ -66,10 +66,10 @@ func IsForUser(reason mpi.Reason) bool { return slices.Contains(forUser, reason)
 // givenUpReasons are the causes of pods that their Job gives up.
 var givenUpReasons = []mpi.Reason{InitFailed, ContainerStartFailed, LauncherFailed, LauncherKilled, WorkerFailed, WorkerKilled, OOMKilled}
 
-// CauseFromRecord returns a cause that an earlier pass has seen and written down as reason and text.
-func CauseFromRecord(reason mpi.Reason, text string, at time.Time) Cause {
-	c := Cause{Reason: reason, Message: text, At: at, precedence: takenByControlPlane}
-	if reason == PodDeleted {
+// NotedEarlier returns a cause that an earlier pass has seen and written down.
+func NotedEarlier(c Cause, at time.Time) Cause {
+	c.At, c.precedence = at, takenByControlPlane
+	if c.Reason == PodDeleted {
 		c.precedence = deletedByUnknown
 	}
 	return c

@@ -62,6 +62,8 @@ type Container struct {
 	LastEnd  *ContainerEnd
 	Restarts int
 	Ready    bool
+	// MemoryLimit is its limit, such as `4Gi`, or empty.
+	MemoryLimit string
 }
 
 // ContainerWaiting is why a container does not run.

@@ -99,6 +99,8 @@ func findHeaviest(lines []string, counts func(OutputFinding) bool) *OutputFindin
 			finding.Summary += ncclLastError(lines[i+1 : min(i+1+detailLines, len(lines))])
 		case NCCLTimeout:
 			finding.Summary += lateRanks(lines)
+		case CommandNotFound:
+			finding.Summary = nameExecutable(finding.Summary, lines[i+1:])
 		}
 		if finding.Host == "" {
 			finding.Host = hostInDetailLines(lines[i+1 : min(i+1+detailLines, len(lines))])
@@ -112,6 +114,19 @@ func findHeaviest(lines []string, counts func(OutputFinding) bool) *OutputFindin
 	return best
 }
 
+// nameExecutable names the program that a launcher could not find. Open MPI prints it some lines after the message.
+func nameExecutable(summary string, after []string) string {
+	for _, raw := range after[:min(2*detailLines, len(after))] {
+		_, line := CutRankTag(StripEscapes(raw))
+		if found := executable.FindStringSubmatch(line); found != nil {
+			return strings.Replace(summary, "the program was", "the program `"+found[1]+"` was", 1)
+		}
+	}
+	return summary
+}
+
+var executable = rx(`^\s*Executable: +(\S+)$`)
+
 // hints are words of which every line that a signature knows has one, in small letters. Most lines have none, and output may
 // be long.
 var hints = []string{
@@ -119,7 +134,7 @@ var hints = []string{
 	"version", "memory", "space", "quota", "resolv", "service", "library", "libraries", "module", "open file", "rank", "process", "lost", "shut down",
 	"closed", "reset", "broken", "fault", "exit", "exception", "bad", "xid", "ecc", "nccl", "ibv", "exceeded", "buffer", "unrecognized", "proxy",
 	"interrupt", "unable", "servname", "pmi", "transport", "badly", "assert", "unknown host", "hostname", "nvml", "edquot", "enospc", "alloc",
-	"too long", "cannot execute", `\r`,
+	"too long", "cannot execute", `\r`, "read-only", "erofs",
 }
 
 func hasHint(line string) bool {

@@ -107,6 +107,9 @@ Process 1 exit with status code 1.`, PythonException, "ValueError: bad label", 1
 	"OMPI bus":        {"[w-0:00031] Signal: Bus error (7)", SharedMemoryTooSmall, "SIGBUS", -1, ""},
 	"OMPI bus report": {"mpirun noticed that process rank 2 with PID 99 on node w-1 exited on signal 7 (Bus error).", SharedMemoryTooSmall, "rank 2 was killed by SIGBUS", 2, "w-1"},
 	"disk":            {"OSError: [Errno 28] No space left on device: '/ckpt/step-100.pt'", DiskFull, "no space left on device", -1, ""},
+	"read-only":       {"OSError: [Errno 30] Read-only file system: '/workspace/out.txt'", ReadOnlyFileSystem, "`/workspace/out.txt` is on", -1, ""},
+	"read-only, tool": {"touch: cannot touch '/workspace/a': Read-only file system", ReadOnlyFileSystem, "`/workspace/a` is on", -1, ""},
+	"read-only, bare": {"error: EROFS", ReadOnlyFileSystem, "a file system is read-only", -1, ""},
 	"quota of a disk": {"cp: error writing 'x': Disk quota exceeded", DiskFull, "no space", -1, ""},
 	"library":         {"./prog: error while loading shared libraries: libcudart.so.12: cannot open shared object file: No such file or directory", LibraryMissing, "the library libcudart.so.12 is missing", -1, ""},
 	"library, Python": {"ImportError: libGL.so.1: cannot open shared object file: No such file or directory", LibraryMissing, "libGL.so.1", -1, ""},
@@ -125,7 +128,7 @@ did not launch the job.  This error was first reported for process
 rank 0; it may have occurred for other processes as well.
 
 Node:       demo-node-0-1
-Executable: ./trian`, CommandNotFound, "the program was not found", -1, "demo-node-0-1"},
+Executable: ./trian`, CommandNotFound, "the program `./trian` was not found", -1, "demo-node-0-1"},
 	"executable, 5":     {"prterun was unable to find the specified executable file, and therefore did not launch the job.", CommandNotFound, "the program was not found", -1, ""},
 	"executable, Hydra": {"[proxy:0@demo-node-0-1] HYDU_create_process (lib/utils/launch.c:73): execvp error on file ./trian (No such file or directory)", CommandNotFound, "the program `./trian` cannot be started: No such file or directory", -1, ""},
 	"shell":             {"bash: line 1: trian: command not found", CommandNotFound, "`trian`", -1, ""},

@@ -64,7 +64,7 @@ var elsewhere = map[mpi.Reason]string{
 	RuntimeNotFound: "job", InvalidRuntime: "job", InvalidPatch: "job", InitializerUnsupported: "job", InvalidWorld: "job", NameTooLong: "job",
 	NameTaken: "job", ReservedVariable: "job", InvalidTrace: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
 	JobSetFailed: "job", JobSetDeleted: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent",
-	LaunchStuck: "agent", RankStopped: "agent", RankHeldUp: "agent", GateTimeout: "gate",
+	LaunchStuck: "agent", WorkerSilent: "agent", RankStopped: "agent", RankHeldUp: "agent", GateTimeout: "gate",
 	ConnectionTimedOut: "gate", GangTimeout: "job",
 }
 

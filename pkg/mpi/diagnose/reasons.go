@@ -146,6 +146,8 @@ const (
 	Hang mpi.Reason = "Hang"
 	// LaunchStuck: a launcher waits although no rank runs.
 	LaunchStuck = mpi.ReasonLaunchStuck
+	// WorkerSilent: a worker does not answer, although its machine does.
+	WorkerSilent = mpi.ReasonWorkerSilent
 	// RankStopped: a rank is stopped by a signal.
 	RankStopped = mpi.ReasonRankStopped
 	// RankHeldUp: a rank waits for a processor.
@@ -198,6 +200,8 @@ const (
 	SharedMemoryTooSmall mpi.Reason = "SharedMemoryTooSmall"
 	// DiskFull: a file system is full.
 	DiskFull mpi.Reason = "DiskFull"
+	// ReadOnlyFileSystem: the program wrote to a file system that is only read.
+	ReadOnlyFileSystem mpi.Reason = "ReadOnlyFileSystem"
 	// PeerFailed: a rank ended because another one had failed before.
 	PeerFailed mpi.Reason = "PeerFailed"
 )

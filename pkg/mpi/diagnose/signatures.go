@@ -28,6 +28,8 @@ const blocked = "MPI communication failure - check NetworkPolicies: "
 // cannotRun begins what shells and launchers report of a file that the system cannot run.
 const cannotRun = "the program `$file$file2` cannot be run: "
 
+const readOnly = "`$file` is on a read-only file system"
+
 // ownSignatures are what our own agent prints.
 var ownSignatures = []outputSignature{
 	{AuthenticationFailed, Root, rx(`^mpi-agent rsh: cannot reach node (?P<host>[^ ]+).*: authentication failed`), "the key of the job was not accepted by $host"},
@@ -54,6 +56,9 @@ var systemSignatures = []outputSignature{
 	{LibraryMissing, suspect, rx(`(?:ImportError|OSError): (?P<lib>[^:\s]+\.so[.\d]*): cannot open shared object file`), "the library $lib is missing"},
 	{MPIVersionMismatch, Root, rx("(?:libmpi|libpmix|libopen-rte|libopen-pal)\\S*: version .(?P<version>\\S+?)' not found"), "the image has another MPI than the program was built with: version $version is missing"},
 	{LibraryMissing, Root, rx("(?P<lib>lib[^/\\s]+\\.so[.\\d]*): version .(?P<version>\\S+?)' not found"), "the library $lib is too old: version $version is missing"},
+	{ReadOnlyFileSystem, suspect, rx(`(?i)read-only file system: '(?P<file>[^']+)'`), readOnly},
+	{ReadOnlyFileSystem, suspect, rx(`(?i)(?P<file>/[^\s'":]+)['"]?: read-only file system`), readOnly},
+	{ReadOnlyFileSystem, suspect, rx(`(?i)read-only file system|\bEROFS\b`), "a file system is read-only"},
 	{OutOfMemory, Root, rx(`^MemoryError\b|instance of 'std::bad_alloc'|^OSError: \[Errno 12\]|numpy\S*\._ArrayMemoryError|DefaultCPUAllocator: (?:can't|not enough)`), "out of memory"},
 	{OutOfMemory, suspect, rx(`std::bad_alloc`), "out of memory"},
 	{OutOfMemory, Failure, rx(`(?i)cannot allocate memory`), "out of memory"},

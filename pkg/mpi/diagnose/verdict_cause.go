@@ -39,10 +39,13 @@ func verdictCause(pod Pod, verdict mpi.Verdict, all []Pod) *Cause {
 	by, words := whoEndedWorker(verdict, where, found, all)
 	reason, message = cmp.Or(by, reason), message+words
 	ofLauncher := found && where.isLauncher() || isOnlyInLauncher(verdict)
-	if !found {
-		where, message = pod, "launcher pod "+pod.Name+": "+message
-	} else {
+	switch {
+	case found:
 		message += " (" + where.describePlace() + ")"
+	case verdict.Host == "" && verdict.Lost == "":
+		where, message = pod, launcherName+" failed: "+message+" ("+pod.describePlace()+")"
+	default:
+		where = pod // the message names the worker, whose pod is gone
 	}
 	cause := causeWithRemedy(reason, message).withPod(where)
 	cause.shown = words != ""

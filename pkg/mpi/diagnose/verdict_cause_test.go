@@ -61,7 +61,7 @@ func TestForgedWordsAreQuoted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.said.Reason, tc.said.ExitCode = CommandFailed, 1
 			got := FirstCause([]Pod{launcher(said(t0, tc.said))}, nil)
-			if want := "launcher pod demo-launcher-0-0-x7x2p: " + tc.message; got.Message != want {
+			if want := "Launcher failed: " + tc.message + " (pod demo-launcher-0-0-x7x2p on machine m0)"; got.Message != want {
 				t.Errorf("%s: want %q, got %q", tc.reason, want, got.Message)
 			}
 			if diff := cmp.Diff(tc.lines, got.Lines); diff != "" {

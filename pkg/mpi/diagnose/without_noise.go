@@ -7,7 +7,8 @@ import (
 
 // WithoutNoise leaves out of the last lines of an output what hides why a program failed: few lines can be shown, and launchers have many of their own for
 // the end of any rank. That is a traceback of a launcher, which ends with the exception that a process of it failed, the table of torchrun, frames of
-// C++, what Hydra says of its connections, Open MPI's notes of no consequence, and lines without a letter or a digit.
+// C++, what Hydra says of its connections, Open MPI's notes of no consequence, exceptions packed for the Python
+// package, and lines without a letter or a digit.
 // Where nothing else is there, all lines stay.
 func WithoutNoise(lines []string) []string {
 	noisy := make([]bool, len(lines))
@@ -64,7 +65,7 @@ const openMPINoise = `^\[[^\]]*\] (?:plm:\w+: Warning: |\d+ more process(?:es)? 
 	`Set MCA parameter "\w+help_aggregate")`
 
 // noise are lines of which launchers and libraries print many.
-var noise = rx(openMPINoise + `|^frame #\d+: |^\[(?:mpiexec|proxy:\d+)@[^\]]*\] \w+ \(|^Failures:$|^ *<NO_OTHER_FAILURES>$|^Root Cause \(first observed failure\):$|^\[0\]:$|^  (?:time      |host      |rank      |exitcode  |error_file|traceback ): `)
+var noise = rx(openMPINoise + `|^lockstep-raised |^frame #\d+: |^\[(?:mpiexec|proxy:\d+)@[^\]]*\] \w+ \(|^Failures:$|^ *<NO_OTHER_FAILURES>$|^Root Cause \(first observed failure\):$|^\[0\]:$|^  (?:time      |host      |rank      |exitcode  |error_file|traceback ): `)
 
 func isNoise(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) || noise.MatchString(text)

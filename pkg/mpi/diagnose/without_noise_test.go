@@ -26,6 +26,10 @@ frame #5: <unknown function> + 0xecdb4 (0x7f8612cecdb4 in /lib/x86_64-linux-gnu/
 [demo-launcher-0-0:00016] 3 more processes have sent help message help-mpi-api.txt / mpi-abort
 [demo-launcher-0-0:00016] 1 more process has sent help message help-mpi-btl-tcp.txt / client connect fail
 [demo-launcher-0-0:00016] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages`, "ValueError: bad"},
+		"a function of Python": {
+			"[1,2]<stderr>:lockstep-raised eJxFjsEKwjAQRH9l\n[1,2]<stderr>:ValueError: bad",
+			"[1,2]<stderr>:ValueError: bad",
+		},
 		"Open MPI's errors":   {"[demo-node-0-0:00031] *** An error occurred in MPI_Send", "[demo-node-0-0:00031] *** An error occurred in MPI_Send"},
 		"another rank within": {"[rank0]: Traceback (most recent call last):\n[rank1]: step 3\n[rank0]:   File \"a.py\"\n[rank0]: subprocess.CalledProcessError: Command 'x' returned 1", "[rank1]: step 3"},
 		"two at once": {"[rank0]: Traceback (most recent call last):\n[rank1]: Traceback (most recent call last):\n[rank0]:   File \"a.py\"\n[rank1]:   File \"b.py\"\n" +

@@ -68,7 +68,7 @@ func TestFirstCause(t *testing.T) {
 		want   mpi.Reason
 		says   []string
 	}{
-		"Verdict":       {"the agent has all the facts", []corev1.Pod{launcher(died(t0, 7, "Error", exit7))}, mpi.ReasonCommandFailed, []string{"launcher pod demo-launcher-0-0-x7x2p", "the command `train` exited with code 7"}},
+		"Verdict":       {"the agent has all the facts", []corev1.Pod{launcher(died(t0, 7, "Error", exit7))}, mpi.ReasonCommandFailed, []string{"Launcher failed: ", "the command `train` exited with code 7"}},
 		"VerdictOOM":    {"a command that fails because the kernel killed a rank failed for memory", []corev1.Pod{launcher(died(t0, 137, "Error", oomBehind))}, diagnose.OOMKilled, []string{"exited with code 137; on demo-node-0-1 the kernel killed"}},
 		"NoVerdict":     {"without a verdict there is still an exit code", []corev1.Pod{launcher(died(t0, 3, "Error", "not json"))}, diagnose.LauncherFailed, []string{"exited with code 3"}},
 		"Success":       {"a verdict of success does not explain a failed container", []corev1.Pod{launcher(died(t0, 1, "Error", verdict(mpi.Verdict{})))}, diagnose.LauncherFailed, []string{"exited with code 1"}},

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"lockstep.dev/lockstep/pkg/mpi"
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 	"lockstep.dev/lockstep/test/clients"
@@ -67,7 +67,8 @@ func TestClientsReadJobsOfTrainerAsBefore(t *testing.T) {
 	} {
 		trainJob := someJob()
 		trainJob.Status.Conditions = theirs
-		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: status.RecordCompanion(trainJob, lives()["Runs"].all[1:])}
+		record := jobv1.Record{UID: trainJob.UID, Conditions: lives()["Runs"].all[1:]}
+		trainJob.Annotations = map[string]string{jobv1.Annotation: status.EncodeRecord(trainJob, record)}
 		if len(trainJob.Status.Conditions) != len(theirs) {
 			t.Errorf("the status has %v", inShort(trainJob.Status.Conditions))
 		}

@@ -18,7 +18,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 func TestForeignController(t *testing.T) {
@@ -124,7 +123,7 @@ func TestAccompany(t *testing.T) {
 			if !decision.Ours {
 				return
 			}
-			ours := status.CompanionConditions(phase.DeriveFacts(tc.o), decision, nil)
+			ours := conditionsBeside(phase.DeriveFacts(tc.o), decision)
 			if diff := cmp.Diff(tc.says, inShort(ours)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -156,7 +155,7 @@ func TestUnguardedSaysWhatItMeans(t *testing.T) {
 		childOf("v1", "Secret", "demo-mpi-ssh-auth", "s1", nil), childOf("networking.k8s.io/v1", "NetworkPolicy", "demo-mpi", "n1", owned("other", "uid-other")),
 		childOf("scheduling.x-k8s.io/v1alpha1", "PodGroup", "demo", "g1", nil), // Trainer takes it over
 	}
-	said := job.MessageOf(status.CompanionConditions(phase.DeriveFacts(o), accompanied(o), nil), job.Guarded)
+	said := job.MessageOf(conditionsBeside(phase.DeriveFacts(o), accompanied(o)), job.Guarded)
 	for _, want := range []string{"Secret `demo-mpi-ssh-auth` does not belong to this TrainJob", "has the key of the job", "NetworkPolicy `demo-mpi` does not belong", "delete it, and create the TrainJob again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("want %q in %q", want, said)

@@ -53,7 +53,7 @@ func TestPatience(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := status.DebounceDelay(tc.before, tc.after); got != tc.want {
+			if got := status.DebounceDelay(tc.before, tc.after, false); got != tc.want {
 				t.Errorf("%s: want %v, got %v", tc.reason, tc.want, got)
 			}
 		})

@@ -39,7 +39,9 @@ func runtimeOf(launcherRunsRanks bool) *job.Runtime {
 	if err != nil {
 		panic(err)
 	}
-	return &job.Runtime{Labels: built.Labels, Spec: built.Spec}
+	return &job.Runtime{
+		Labels: built.Labels, Annotations: map[string]string{mpi.PriceAnnotation: "24.5"}, Spec: built.Spec,
+	}
 }
 
 // trainJobOf is the TrainJob `demo`, changed by edits.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -24,10 +25,10 @@ var records = map[string]func(*trainer.TrainJob){
 	"Kept": func(*trainer.TrainJob) {},
 	"Lost": func(trainJob *trainer.TrainJob) { trainJob.Annotations = nil },
 	"Forged": func(trainJob *trainer.TrainJob) {
-		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: forgedRecord(t0.Add(100 * time.Hour))}
+		trainJob.Annotations = map[string]string{jobv1.Annotation: forgedRecord(t0.Add(100 * time.Hour))}
 	},
 	"ForgedPast": func(trainJob *trainer.TrainJob) {
-		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: forgedRecord(t0.Add(-100 * time.Hour))}
+		trainJob.Annotations = map[string]string{jobv1.Annotation: forgedRecord(t0.Add(-100 * time.Hour))}
 	},
 }
 
@@ -57,7 +58,7 @@ var forgetful func(*trainer.TrainJob)
 // remembered returns the conditions that the controller of a world decides by.
 func (w *world) remembered(trainJob *trainer.TrainJob) []metav1.Condition {
 	if forgetful == nil {
-		return status.ExecutorConditions(trainJob)
+		return status.AllConditions(trainJob)
 	}
 	forgetful(trainJob)
 	return status.RestoredConditions(trainJob, w.JobSet, w.Now)

@@ -17,7 +17,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // look is one pass: what has changed when it comes, how long before t0.
@@ -53,7 +52,7 @@ func live(t *testing.T, forgetful bool, looks []look) (end, restarted mpi.Reason
 		}
 		restart := phase.DeriveFacts(o).State().Restart
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
+		o.TrainJob.Status = statusAfter(phase.DeriveFacts(o), decision, nil)
 		for i := range o.TrainJob.Status.Conditions {
 			at := &o.TrainJob.Status.Conditions[i].LastTransitionTime
 			*at = metav1.NewTime(at.Truncate(time.Second))

@@ -17,7 +17,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // Before the first pod a job that never fits fails, and one that does not fit now waits. It is all pods or none.
@@ -103,7 +102,7 @@ func TestHeldBeforeTheFirstPod(t *testing.T) {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 			said := ""
-			for _, c := range status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions {
+			for _, c := range statusAfter(phase.DeriveFacts(tc.o), decision, nil).Conditions {
 				if c.Type == job.PodsReady && phase.DeriveFacts(tc.o).State().Waiting != nil || c.Type == trainer.TrainJobFailed {
 					said = c.Message
 				}
@@ -148,7 +147,7 @@ func TestHeldWhenResumed(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			said := job.MessageOf(status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions, job.PodsReady)
+			said := job.MessageOf(statusAfter(phase.DeriveFacts(tc.o), decision, nil).Conditions, job.PodsReady)
 			if !strings.Contains(said, tc.message) {
 				t.Errorf("%s: want `%s` said, got `%s`", tc.reason, tc.message, said)
 			}

@@ -130,7 +130,7 @@ func TestTheStatusTellsThatAJobSetGoes(t *testing.T) {
 			return
 		}
 		o.TrainJob = o.TrainJob.DeepCopy()
-		o.TrainJob.Status = status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
+		o.TrainJob.Status = statusAfter(phase.DeriveFacts(o), decision, nil)
 	}
 	t.Error("the JobSet stays")
 }
@@ -315,7 +315,7 @@ func TestJobSetDeletedWhileItsResumeIsHeld(t *testing.T) {
 	}
 	o.Bounds = observe.NamespaceBounds{}
 	resumed := statusOf(t, o, nil)
-	if wait := status.DebounceDelay(held, resumed); wait > 0 {
+	if wait := status.DebounceDelay(held, resumed, true); wait > 0 {
 		t.Errorf("its pods are made, and the status says %s later that there may be some", wait)
 	}
 	gone.TrainJob = gone.TrainJob.DeepCopy()

@@ -70,7 +70,7 @@ func (b beside) trainer() {
 	}
 	if b.JobSet != nil {
 		b.JobSet.Spec.Suspend = ptr.To(b.SuspendWanted())
-		now.JobsStatus = status.ComputeStatus(phase.DeriveFacts(b.Observed), decide.Decision{}, nil).JobsStatus
+		now.JobsStatus = statusAfter(phase.DeriveFacts(b.Observed), decide.Decision{}, nil).JobsStatus
 		for ended, kind := range map[jobset.JobSetConditionType]string{jobset.JobSetCompleted: trainer.TrainJobComplete, jobset.JobSetFailed: trainer.TrainJobFailed} {
 			if job.TrueCondition(b.JobSet, ended) != nil {
 				says(kind, metav1.ConditionTrue, "Test")
@@ -96,9 +96,8 @@ func (b beside) look() {
 		return
 	}
 	b.apply(decision)
-	if ours := status.CompanionConditions(phase.DeriveFacts(o), decision, nil); len(ours) > 0 {
-		b.record(status.RecordCompanion(o.TrainJob, ours))
-	}
+	_, record := status.ComputeBeside(phase.DeriveFacts(o), decision, nil)
+	b.record(record)
 }
 
 // tells says what Trainer's status and our record say together.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
@@ -124,39 +125,44 @@ func (w *world) look() {
 		return
 	}
 	w.apply(decision)
-	now := status.ComputeStatus(facts, decision, nil)
+	now, record := status.Compute(facts, decision, nil)
 	w.says(facts.State().Phase, now)
-	if status.DebounceDelay(o.TrainJob.Status, now) >= status.DebounceCounts && len(decision.Delete) == 0 {
+	before, _ := jobv1.Read(o.TrainJob.Annotations, o.TrainJob.UID)
+	moved := record != nil && record.Phase != before.Phase
+	if status.DebounceDelay(o.TrainJob.Status, now, moved) >= status.DebounceCounts && len(decision.Delete) == 0 {
 		return // counts alone wait for the next condition
 	}
-	w.record(status.RecordOf(o.TrainJob, now.Conditions))
+	w.record(record)
 	now.Conditions = status.PublishedConditions(now.Conditions)
 	w.TrainJob.Status = now
 }
 
 // says compares the word of a phase with the STATE that a status shows.
-func (w *world) says(p phase.Phase, now trainer.TrainJobStatus) {
+func (w *world) says(p jobv1.Phase, now trainer.TrainJobStatus) {
 	w.t.Helper()
 	state := ""
 	if shown := status.PublishedConditions(now.Conditions); len(shown) > 0 {
 		state = shown[len(shown)-1].Type
 	}
-	if p != phase.Stopping && p.State() != state {
+	if p != jobv1.Stopping && p.State() != state {
 		w.t.Errorf("the job is %s, whose STATE is `%s`; the status shows `%s`: %v", p, p.State(), state, inShort(now.Conditions))
 	}
 	lived[p] = true
 }
 
 // lived are the phases that jobs came to in all of their lives.
-var lived = map[phase.Phase]bool{}
+var lived = map[jobv1.Phase]bool{}
 
-func (w *world) record(text string) {
+func (w *world) record(record *jobv1.Record) {
 	labels := map[string]string{mpi.TrainJobLabel: w.TrainJob.Name}
 	maps.Copy(labels, w.TrainJob.Labels)
 	w.TrainJob.Labels = labels
-	w.TrainJob.Annotations = nil
-	if text != "" {
-		w.TrainJob.Annotations = map[string]string{mpi.RecordAnnotation: text}
+	if record != nil {
+		text := status.EncodeRecord(w.TrainJob, *record)
+		if text == "" || len(text) > jobv1.MaxBytes {
+			w.t.Errorf("a record of %d bytes", len(text))
+		}
+		w.TrainJob.Annotations = map[string]string{jobv1.Annotation: text}
 	}
 }
 
@@ -283,7 +289,12 @@ func executors() map[string]func(*testing.T) {
 		})
 	}
 	verdictOf := func(reason mpi.Reason) func(*corev1.Pod) {
-		return exits(1, "Error", verdict(mpi.Verdict{Reason: reason, Message: "as the agent says", ExitCode: 1}))
+		return exits(1, "Error", verdict(mpi.Verdict{
+			Reason: reason, Message: "as the agent says", ExitCode: 1,
+			Usage: &mpi.JobUsage{
+				Pods: 2, CPUPerPod: 1.25, MemoryPeak: 1 << 29, MemoryLimit: 1 << 30, Host: "demo-node-0-1.demo", SentBytes: 3 << 30,
+			},
+		}))
 	}
 	return map[string]func(*testing.T){
 		"Completes":       life(func(w *world) { w.to(starting, nil); w.starts(); w.completes() }),
@@ -485,7 +496,7 @@ func TestClientsReadWholeLivesRight(t *testing.T) {
 	if all := len(executors()) + len(companions()); all < 20 {
 		t.Errorf("these are %d lives", all)
 	}
-	for _, p := range phase.AllPhases() {
+	for _, p := range jobv1.AllPhases() {
 		if !lived[p] {
 			t.Errorf("no job was ever %s", p)
 		}

@@ -104,7 +104,7 @@ func TestWithoutAgentNobodyIsAsked(t *testing.T) {
 		t.Error("there is no agent to tell addresses to")
 	}
 	want := []string{"Created=True/JobSetCreated", "PodsReady=True/PodsReady", "Running=True/GatePassed"}
-	if diff := cmp.Diff(want, inShort(status.ComputeStatus(phase.DeriveFacts(o), decision, nil).Conditions)); diff != "" {
+	if diff := cmp.Diff(want, inShort(statusAfter(phase.DeriveFacts(o), decision, nil).Conditions)); diff != "" {
 		t.Errorf("a launcher that runs is all there is to say: -want, +got:\n%s", diff)
 	}
 }

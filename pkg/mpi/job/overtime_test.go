@@ -18,7 +18,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // deletedAt is a pod whose deletion was asked for at a time, with 30 s of grace.
@@ -121,7 +120,7 @@ func TestMaxDurationBeside(t *testing.T) {
 	o.JobSet.Spec = limited().JobSet.Spec
 	o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Hour))
 	o.Pods = []corev1.Pod{podOf(mpi.LauncherJob, 0, ready, deletedAt(t0)), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready)}
-	seen := status.CompanionConditions(phase.DeriveFacts(o), accompanied(o), nil)
+	seen := conditionsBeside(phase.DeriveFacts(o), accompanied(o))
 	if c := apimeta.FindStatusCondition(seen, job.PodsReady); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Fatalf("nobody deleted it: %+v", c)
 	}
@@ -129,7 +128,7 @@ func TestMaxDurationBeside(t *testing.T) {
 	o.Pods = o.Pods[1:]
 	o = jobSetHas(o, jobset.JobSetFailed, t0.Add(2*time.Second))
 	o.Now = t0.Add(time.Minute)
-	if c := apimeta.FindStatusCondition(status.CompanionConditions(phase.DeriveFacts(o), accompanied(o), nil), job.Diagnosed); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
+	if c := apimeta.FindStatusCondition(conditionsBeside(phase.DeriveFacts(o), accompanied(o)), job.Diagnosed); c == nil || c.Reason != string(diagnose.DeadlineExceeded) {
 		t.Errorf("and the end is that of the time: %+v", c)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // BenchmarkPass is everything that a pass over a wide job asks of this package, in the order of package reconciler.
@@ -39,6 +38,6 @@ func BenchmarkPass(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		status.ComputeStatus(f, decision, nil)
+		statusAfter(f, decision, nil)
 	}
 }

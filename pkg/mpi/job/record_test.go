@@ -8,8 +8,8 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
@@ -64,14 +64,9 @@ func TestRecord(t *testing.T) {
 				t.Errorf("the status shows: -want, +got:\n%s", diff)
 			}
 			trainJob := written(someJob(), life.all)
-			if job.IsFinished(trainJob) {
-				return
-			}
-			if diff := cmp.Diff(status.RecordCompanion(someJob(), life.all), status.RecordCompanion(someJob(), status.ExecutorConditions(trainJob))); diff != "" {
+			want := inShort(status.MergeStatusConditions(life.all, life.shown))
+			if diff := cmp.Diff(want, inShort(status.AllConditions(trainJob))); diff != "" {
 				t.Errorf("what was written is not what is read: -want, +got:\n%s", diff)
-			}
-			if again := status.RecordOf(trainJob, status.ExecutorConditions(trainJob)); again != trainJob.Annotations[mpi.RecordAnnotation] {
-				t.Errorf("the next pass would write %s", again)
 			}
 		})
 	}
@@ -83,35 +78,17 @@ func someJob() *trainer.TrainJob { return &trainer.TrainJob{ObjectMeta: metav1.O
 func TestACopyOfAJobBeginsAnew(t *testing.T) {
 	trainJob := written(someJob(), lives()["Runs"].all)
 	trainJob.UID, trainJob.Status.Conditions = "copy", nil
-	if got := status.ExecutorConditions(trainJob); got != nil {
+	if got := status.AllConditions(trainJob); len(got) > 0 {
 		t.Errorf("it has conditions: %v", inShort(got))
 	}
 }
 
 // written is a TrainJob after its conditions were written.
 func written(trainJob *trainer.TrainJob, all []metav1.Condition) *trainer.TrainJob {
-	if record := status.RecordOf(trainJob, all); record != "" {
-		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: record}
-	}
+	record := jobv1.Record{UID: trainJob.UID, Conditions: status.RecordedConditions(all)}
+	trainJob.Annotations = map[string]string{jobv1.Annotation: status.EncodeRecord(trainJob, record)}
 	trainJob.Status.Conditions = status.PublishedConditions(all)
 	return trainJob
-}
-
-// Most jobs are made, run and complete: the first step of each needs no record.
-func TestRecordOfAJobThatIsMadeIsEmpty(t *testing.T) {
-	for _, name := range []string{"Made", "MadeSuspended", "Held"} {
-		if record := status.RecordOf(someJob(), lives()[name].all); record != "" {
-			t.Errorf("%s is recorded: %s", name, record)
-		}
-	}
-}
-
-func TestRecordStaysAfterTheEnd(t *testing.T) {
-	trainJob := written(someJob(), lives()["Runs"].all)
-	before := trainJob.Annotations[mpi.RecordAnnotation]
-	if written(trainJob, lives()["Complete"].all); trainJob.Annotations[mpi.RecordAnnotation] != before {
-		t.Errorf("the end is written twice: %s", trainJob.Annotations[mpi.RecordAnnotation])
-	}
 }
 
 // Whoever may write a TrainJob may write its annotations.
@@ -122,7 +99,7 @@ func TestRecordsThatUsersWrote(t *testing.T) {
 		"Lies": `{"uid":"u","conditions":[{"type":"Failed","status":"True"},{"type":"Complete","status":"True","reason":"Lie"},{"type":"Suspended","status":"True"}]}`,
 	} {
 		trainJob := someJob()
-		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: text}
+		trainJob.Annotations = map[string]string{jobv1.Annotation: text}
 		trainJob.Status.Conditions = shown
 		if diff := cmp.Diff(shown, status.AllConditions(trainJob)); diff != "" {
 			t.Errorf("%s: ends and suspensions are what the status says: -want, +got:\n%s", name, diff)
@@ -130,30 +107,20 @@ func TestRecordsThatUsersWrote(t *testing.T) {
 	}
 }
 
-// All annotations of an object together have 256 KiB.
-func TestRecordsFitAnAnnotation(t *testing.T) {
-	var all []metav1.Condition
+// A record has 16 KiB at most, whatever others write into messages.
+func TestRecordsAreBounded(t *testing.T) {
+	long := strings.Repeat("ü", 100_000)
+	record := jobv1.Record{
+		UID: "u", Message: long, Cause: &jobv1.Cause{Message: long, Remedy: long, Lines: []string{long, long, long}},
+		Queue: &jobv1.Queue{Text: long}, Restarts: &jobv1.Restarts{Attempts: make([]jobv1.Attempt, jobv1.MaxAttempts)},
+	}
+	for i := range record.Restarts.Attempts {
+		record.Restarts.Attempts[i].Message = long
+	}
 	for _, kind := range job.ConditionOrder {
-		all = append(all, is(kind, metav1.ConditionFalse, "Why", strings.Repeat("ü", 100_000)))
+		record.Conditions = append(record.Conditions, is(kind, metav1.ConditionFalse, "Why", long))
 	}
-	if got := len(status.RecordOf(someJob(), all)); got > 200<<10 {
+	if got := len(status.EncodeRecord(someJob(), record)); got == 0 || got > jobv1.MaxBytes {
 		t.Errorf("a record of %d bytes", got)
-	}
-}
-
-// A companion adds to what it has said, and leaves the status to Kubeflow Trainer.
-func TestRecordBeside(t *testing.T) {
-	trainJob := someJob()
-	trainJob.Status.Conditions = []metav1.Condition{is(trainer.TrainJobFailed, metav1.ConditionTrue, "FailedJobs", "jobset failed")}
-	for _, ours := range [][]metav1.Condition{
-		{is(job.Guarded, metav1.ConditionFalse, diagnose.NameTaken, "somebody else's")},
-		{is(job.Running, metav1.ConditionTrue, job.ReasonGatePassed, "all nodes answered and the command runs")},
-		{is(job.Running, metav1.ConditionFalse, job.ReasonFinished, "the job is over"), is(job.Diagnosed, metav1.ConditionTrue, "RankFailed", "rank 3")},
-	} {
-		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: status.RecordCompanion(trainJob, ours)}
-	}
-	want := []string{"Guarded=False/NameTaken", "Running=False/Finished", "Diagnosed=True/RankFailed", "Failed=True/FailedJobs"}
-	if diff := cmp.Diff(want, inShort(status.AllConditions(trainJob))); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // restartable is a runtime that allows two restarts.
@@ -103,12 +102,12 @@ func TestRestartAfterFaultOfInfrastructure(t *testing.T) {
 			if want := map[bool][]string{true: {"JobSet"}}[tc.deletes]; !cmp.Equal(want, deleted) {
 				t.Errorf("%s: want %v deleted, got %v", tc.reason, want, deleted)
 			}
-			got := apimeta.FindStatusCondition(status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions, job.Restarting)
+			got := apimeta.FindStatusCondition(statusAfter(phase.DeriveFacts(tc.o), decision, nil).Conditions, job.Restarting)
 			if tc.message != "" && (got == nil || got.Status != metav1.ConditionTrue || !strings.HasPrefix(got.Message, tc.message)) {
 				t.Errorf("%s: want Restarting with %q, got %+v", tc.reason, tc.message, got)
 			}
 			if tc.end == "Preempted" && name == "Spent" {
-				failed := apimeta.FindStatusCondition(status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil).Conditions, trainer.TrainJobFailed)
+				failed := apimeta.FindStatusCondition(statusAfter(phase.DeriveFacts(tc.o), decision, nil).Conditions, trainer.TrainJobFailed)
 				if !strings.Contains(failed.Message, "(restarts: 1, which is all that the runtime allows)") {
 					t.Errorf("the end tells of the restarts: %s", failed.Message)
 				}
@@ -135,7 +134,7 @@ func TestStartAgain(t *testing.T) {
 	if len(decision.Create) != 1 || job.AttemptOf(decision.Create[0]) != 1 {
 		t.Fatalf("only the JobSet of the first restart is missing: %+v", outlineOf(o, decision))
 	}
-	now := status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
+	now := statusAfter(phase.DeriveFacts(o), decision, nil)
 	if c := apimeta.FindStatusCondition(now.Conditions, job.Restarting); c == nil || c.Status != metav1.ConditionTrue {
 		t.Error("the restart is under way until the JobSet has been seen")
 	}
@@ -143,7 +142,7 @@ func TestStartAgain(t *testing.T) {
 	if decision, err = decide.Decide(phase.DeriveFacts(o), nil); err != nil {
 		t.Fatal(err)
 	}
-	c := apimeta.FindStatusCondition(status.ComputeStatus(phase.DeriveFacts(o), decision, nil).Conditions, job.Restarting)
+	c := apimeta.FindStatusCondition(statusAfter(phase.DeriveFacts(o), decision, nil).Conditions, job.Restarting)
 	if c == nil || c.Status != metav1.ConditionFalse || c.Message != "restart 1 of 2: the machine is gone" {
 		t.Errorf("and done then, with its number kept: %+v", c)
 	}
@@ -161,12 +160,9 @@ func TestWhatIsInTheWayOfARestart(t *testing.T) {
 
 // The last lines of a program stay the last ones.
 func TestSpentStandsBeforeTheLastLines(t *testing.T) {
-	for message, want := range map[string]string{
-		"Worker 1 was lost":                      "Worker 1 was lost (restarts: 2, which is all that the runtime allows)",
-		"Worker 1 was lost\nLast lines:\nstep 7": "Worker 1 was lost (restarts: 2, which is all that the runtime allows)\nLast lines:\nstep 7",
-	} {
-		if got := (phase.JobEnd{Cause: diagnose.Cause{Reason: "WorkerLost", Message: message}, Restarts: 2}).Text(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+	const want = "Worker 1 was lost (restarts: 2, which is all that the runtime allows)\nLast lines:\nstep 7"
+	lost := diagnose.Cause{Reason: "WorkerLost", Message: "Worker 1 was lost.", Lines: []string{"step 7"}}
+	if got := (phase.JobEnd{Cause: lost, Restarts: 2}).Text(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -30,9 +30,17 @@ func (r Runtime) IsMPI() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy
 // IsCompiled reports whether Lockstep compiled the runtime, so that its pods have the agent.
 func (r Runtime) IsCompiled() bool { return r.IsMPI() && r.Labels[mpi.ImplementationLabel] != "" }
 
+// LeastNodes is the smallest number of nodes that a job of the runtime may have, at least 1.
+func (r Runtime) LeastNodes() int32 {
+	if n, err := strconv.ParseInt(r.Annotations[mpi.MinNodesAnnotation], 10, 32); err == nil && n > 0 {
+		return int32(n)
+	}
+	return 1
+}
+
 // checkNodes holds the number of nodes against what the runtime allows.
 func (r Runtime) checkNodes(nodes int32) error {
-	if least, err := strconv.Atoi(r.Annotations[mpi.MinNodesAnnotation]); err == nil && int(nodes) < least {
+	if least := r.LeastNodes(); nodes < least {
 		return newRefusal(diagnose.InvalidWorld, "numNodes is %d, this runtime needs at least %d", nodes, least)
 	}
 	if most, err := strconv.Atoi(r.Annotations[mpi.MaxNodesAnnotation]); err == nil && int(nodes) > most {

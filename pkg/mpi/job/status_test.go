@@ -23,13 +23,24 @@ import (
 )
 
 // statusOf runs a whole pass.
+// statusAfter is the status of a TrainJob after a decision, conditionsBeside what a companion adds to it.
+func statusAfter(f *phase.Facts, d decide.Decision, applied error) trainer.TrainJobStatus {
+	after, _ := status.Compute(f, d, applied)
+	return after
+}
+
+func conditionsBeside(f *phase.Facts, d decide.Decision) []metav1.Condition {
+	ours, _ := status.ComputeBeside(f, d, nil)
+	return ours
+}
+
 func statusOf(t *testing.T, o observe.Observed, applied error) trainer.TrainJobStatus {
 	t.Helper()
 	decision, err := decide.Decide(phase.DeriveFacts(o), bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return status.ComputeStatus(phase.DeriveFacts(o), decision, applied)
+	return statusAfter(phase.DeriveFacts(o), decision, applied)
 }
 
 // inShort writes conditions as `Type=Status/Reason`, in their order.

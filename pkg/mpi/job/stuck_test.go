@@ -20,7 +20,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
-	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // What the API server, kubelet or the scheduler will not do in the end, ends the job.
@@ -103,7 +102,7 @@ func TestStuck(t *testing.T) {
 			if tc.end != "" {
 				told := tc.o
 				told.TrainJob = trainJobOf(func(trainJob *trainer.TrainJob) {
-					trainJob.Status = status.ComputeStatus(phase.DeriveFacts(tc.o), decision, nil)
+					trainJob.Status = statusAfter(phase.DeriveFacts(tc.o), decision, nil)
 				})
 				after, err := decide.Decide(phase.DeriveFacts(told), nil)
 				if err != nil {

@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
@@ -45,13 +45,14 @@ type vectorObjects struct {
 }
 
 type vectorShown struct {
-	Phase    phase.Phase      `json:"phase"`
+	Phase    jobv1.Phase      `json:"phase"`
 	State    string           `json:"state"`
-	Executor view.Executor    `json:"executor"`
+	Executor jobv1.Executor   `json:"executor"`
 	Cause    *view.Cause      `json:"cause"`
 	Message  string           `json:"message"`
-	Queue    *view.Queue      `json:"queue"`
+	Queue    *jobv1.Queue     `json:"queue"`
 	LogsURL  string           `json:"logsURL"`
+	Used     string           `json:"used"`
 	Columns  view.ListColumns `json:"columns"`
 }
 
@@ -68,10 +69,10 @@ func (w *world) shown() {
 	objects := vectorObjects{TrainJob: w.TrainJob, Runtime: w.Runtime, JobSet: w.JobSet, Pods: w.Pods}
 	j := seen(objects, w.Now)
 	if known := w.facts.State().Phase; j.Phase != known {
-		w.t.Errorf("the job is %s, and shown as %s: %v", known, j.Phase, inShort(status.ExecutorConditions(w.TrainJob)))
+		w.t.Errorf("the job is %s, and shown as %s: %v", known, j.Phase, inShort(status.AllConditions(w.TrainJob)))
 	}
-	if shows := status.PublishedConditions(status.ExecutorConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
-		if c := shows[0]; string(j.Cause.Reason) != c.Reason || j.Cause.Text != c.Message {
+	if shows := status.PublishedConditions(status.AllConditions(w.TrainJob)); len(shows) > 0 && j.Cause != nil {
+		if c := shows[0]; j.Cause.Reason != c.Reason || j.Cause.Text != c.Message {
 			w.t.Errorf("the status says %s `%s`, and shown is %s `%s`", c.Reason, c.Message, j.Cause.Reason, j.Cause.Text)
 		}
 	}
@@ -88,7 +89,7 @@ func (w *world) collect() {
 	j := seen(objects, w.Now)
 	key := fmt.Sprint(j.Executor, j.Phase, j.Message != "", j.Queue != nil && j.Queue.Position > 0)
 	if j.Cause != nil {
-		key += string(j.Cause.Reason) + string(j.Cause.Source)
+		key += j.Cause.Reason + string(j.Cause.Source)
 	}
 	if _, known := collected[key]; known {
 		return
@@ -96,7 +97,7 @@ func (w *world) collect() {
 	_, life, _ := strings.Cut(w.t.Name(), "/")
 	collected[key] = vector{
 		Name: fmt.Sprintf("%s %d", life, w.steps), Now: w.Now, In: objects,
-		Want: vectorShown{Phase: j.Phase, State: j.State, Executor: j.Executor, Cause: j.Cause, Message: j.Message, Queue: j.Queue, LogsURL: j.LogsURL, Columns: j.Columns(w.Now)},
+		Want: vectorShown{Phase: j.Phase, State: j.State, Executor: j.Executor, Cause: j.Cause, Message: j.Message, Queue: j.Queue, LogsURL: j.LogsURL, Used: j.UsedText(w.Now), Columns: j.Columns(w.Now)},
 	}
 }
 

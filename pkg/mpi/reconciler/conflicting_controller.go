@@ -21,17 +21,11 @@ import (
 
 const (
 	// trainerLease is the name of Kubeflow Trainer's lease (kubeflow/trainer manifests/base/manager); its namespace is the
-	// installation's choice, see TrainerNamespaces.
+	// installation's choice, see mpi.TrainerNamespaces.
 	trainerLease = "trainer.kubeflow.org"
 	// leaseCheckInterval is how often an executor looks whether a second TrainJob controller has come.
 	leaseCheckInterval = 30 * time.Second
 )
-
-// TrainerNamespaces are where installations of Kubeflow Trainer keep its lease: upstream's manifests, Kubeflow's, those of Open Data Hub
-// and of OpenShift AI.
-func TrainerNamespaces() []string {
-	return []string{"kubeflow-system", "kubeflow", "opendatahub", "redhat-ods-applications"}
-}
 
 // ConflictingControllerError is a second controller of TrainJobs beside an executor: both would create the same JobSets, Secrets and
 // ConfigMaps, and each would write over the status of the other.

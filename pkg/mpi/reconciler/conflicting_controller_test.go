@@ -10,6 +10,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 func watchful(now time.Time) *trainerLeaseWatcher {
@@ -79,7 +81,7 @@ func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
 		}
 		live := fake.NewClientBuilder().WithObjects(lease).
 			WithIndex(lease, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).Build()
-		s := newTrainerLeaseWatcher(live, newServerClock(func() time.Time { return now }), TrainerNamespaces())
+		s := newTrainerLeaseWatcher(live, newServerClock(func() time.Time { return now }), mpi.TrainerNamespaces())
 		var foreign *ConflictingControllerError
 		if got := errors.As(s.checkLeases(t.Context()), &foreign); got != want {
 			t.Errorf("a lease in namespace %s stops the executor: %v, want %v", namespace, got, want)

@@ -1,7 +1,7 @@
 // Package reconciler runs TrainJobs, or stands beside Kubeflow Trainer, which runs them (Mode): it does the I/O around package
 // job, and the only one with a client.
 //
-//	observe → phase.DeriveFacts → decide.Decide → applyChanges → status.ComputeStatus → one status patch → events, metrics
+//	observe → phase.DeriveFacts → decide.Decide → applyChanges → status.Compute → one status patch → events, metrics
 //	                                                             (Beside)
 //
 // Watches bring every change, so nothing is polled on the way from a TrainJob to its first rank. What cannot be watched

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
@@ -24,7 +25,7 @@ func (r *Reconciler) logEnd(ctx context.Context, f *phase.Facts, said jobReport,
 func endRecord(f *phase.Facts, said jobReport, mode Mode) view.Job {
 	trainJob := f.TrainJob.DeepCopy()
 	trainJob.Status = said.status
-	metav1.SetMetaDataAnnotation(&trainJob.ObjectMeta, mpi.RecordAnnotation, said.record)
+	metav1.SetMetaDataAnnotation(&trainJob.ObjectMeta, jobv1.Annotation, said.record)
 	if mode == Executor {
 		metav1.SetMetaDataLabel(&trainJob.ObjectMeta, mpi.TrainJobLabel, trainJob.Name)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // The end of a job is in the log once, as a job of `kubectl mpi get -o json`: it is read when the TrainJob is long deleted.
@@ -32,8 +32,8 @@ func TestEndsOfJobsAreLogged(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(log.String()), "\n"); len(lines) != 1 || json.Unmarshal([]byte(lines[0]), &line) != nil {
 		t.Fatalf("the log says:\n%s", log.String())
 	}
-	if j := line.Job; line.Msg != "the job is over" || j.Name != name.Name || j.Namespace != name.Namespace || j.Phase != phase.Refused ||
-		j.Executor != view.Controller || j.Cause == nil || j.Cause.Reason != diagnose.InvalidWorld || j.Times.Ended == nil || j.Runtime.Name == "" {
+	if j := line.Job; line.Msg != "the job is over" || j.Name != name.Name || j.Namespace != name.Namespace || j.Phase != jobv1.Refused ||
+		j.Executor != jobv1.Controller || j.Cause == nil || j.Cause.Reason != string(diagnose.InvalidWorld) || j.Times.Ended == nil || j.Runtime.Name == "" {
 		t.Errorf("the log says: %s", log.String())
 	}
 }

@@ -19,16 +19,16 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // outcome is what faults of docs/faults.md have in common: the reason that was told, and what became of the job.
 type outcome struct {
 	reason mpi.Reason
-	end    phase.Phase
+	end    jobv1.Phase
 	faults []string
 }
 
@@ -95,9 +95,11 @@ const faultAt = 10
 
 func (o outcome) alerts() map[int]string {
 	switch o.end {
-	case phase.Complete, phase.Running:
+	case jobv1.Complete:
 		return nil
-	case phase.Failed, phase.Refused:
+	case jobv1.Running:
+		return map[int]string{11: "TrainJobMPIHindered", 24: "TrainJobMPIHindered", 28: "TrainJobMPIHindered", 45: "TrainJobMPIHindered", 100: "TrainJobMPIHindered"}
+	case jobv1.Failed, jobv1.Refused:
 		return map[int]string{11: "TrainJobMPIFailed", 24: "TrainJobMPIFailed"}
 	}
 	return map[int]string{28: "TrainJobMPIHeld", 45: "TrainJobMPIHeld", 100: "TrainJobMPIHeld"}
@@ -120,17 +122,18 @@ func (o outcome) life() life {
 	made, running := condition(job.Created, true, "", ""), condition(job.Running, true, string(job.ReasonGatePassed), "")
 	begins := life{0: {made}, 2: {made, condition(job.PodsReady, true, "PodsReady", ""), running}}
 	switch o.end {
-	case phase.Running:
+	case jobv1.Running:
+		begins[faultAt] = []metav1.Condition{made, condition(job.PodsReady, true, "PodsReady", ""), condition(job.Running, true, string(o.reason), "recorded")}
 		return begins
-	case phase.Complete:
+	case jobv1.Complete:
 		begins[faultAt] = []metav1.Condition{made, condition(trainer.TrainJobComplete, true, string(job.ReasonCompleted), "")}
 		return begins
-	case phase.Failed:
+	case jobv1.Failed:
 		begins[faultAt] = []metav1.Condition{made, condition(trainer.TrainJobFailed, true, string(o.reason), "recorded")}
 		return begins
-	case phase.Refused:
+	case jobv1.Refused:
 		return life{faultAt: {condition(job.Created, false, string(o.reason), "recorded"), condition(trainer.TrainJobFailed, true, string(o.reason), "recorded")}}
-	case phase.Creating:
+	case jobv1.Creating:
 		held := life{faultAt: {condition(job.Created, false, string(o.reason), "recorded")}}
 		if o.reason != diagnose.RuntimeNotFound { // without which nothing is known of its pods
 			held[faultAt] = append(held[faultAt], condition(job.PodsReady, false, string(o.reason), "recorded"))
@@ -248,12 +251,20 @@ func recordedOutcomes(t *testing.T) []outcome {
 		fault := strings.TrimPrefix(cells[0], "| ")
 		fault, _, _ = strings.Cut(fault, " for ")
 		reason, _, _ := strings.Cut(cells[len(cells)-5], ", ")
-		o := outcome{reason: mpi.Reason(reason), end: endOf(cells[len(cells)-4], mpi.Reason(reason), saidOf(words, fault))}
-		known := byName[o.name()]
-		if !slices.Contains(known.faults, fault) {
-			o.faults = slices.Concat(known.faults, []string{fault})
-			byName[o.name()] = o
+		add := func(o outcome) {
+			known := byName[o.name()]
+			if !slices.Contains(known.faults, fault) {
+				o.faults = slices.Concat(known.faults, []string{fault})
+				byName[o.name()] = o
+			}
 		}
+		became := cells[len(cells)-4]
+		// A job that failed for another reason in the end had the first one while it ran.
+		if end, last, other := strings.Cut(strings.TrimSuffix(became, ")"), " ("); other {
+			add(outcome{reason: mpi.Reason(reason), end: jobv1.Running})
+			became, reason = end, last
+		}
+		add(outcome{reason: mpi.Reason(reason), end: endOf(became, mpi.Reason(reason), saidOf(words, fault))})
 	}
 	return slices.SortedFunc(maps.Values(byName), func(a, b outcome) int { return cmp.Compare(a.name(), b.name()) })
 }
@@ -270,18 +281,18 @@ func saidOf(words, fault string) string {
 
 // endOf is the phase in which a fault leaves a job. The matrix says of one that was refused before anything was made of it that it failed, and of
 // one that runs on that it waits.
-func endOf(became string, reason mpi.Reason, said string) phase.Phase {
+func endOf(became string, reason mpi.Reason, said string) jobv1.Phase {
 	switch {
 	case reason == diagnose.NameTaken, strings.Contains(said, "this one is over"):
-		return phase.Refused
+		return jobv1.Refused
 	case became != "waits":
-		return phase.Phase(became)
-	case reason == diagnose.MPIPortsBlocked:
-		return phase.Running
+		return jobv1.Phase(became)
+	case reason == diagnose.MPIPortsBlocked, reason == diagnose.RankStopped:
+		return jobv1.Running
 	case reason == diagnose.ImagePull:
-		return phase.Pulling
+		return jobv1.Pulling
 	case reason == diagnose.Unschedulable:
-		return phase.Scheduling
+		return jobv1.Scheduling
 	}
-	return phase.Creating
+	return jobv1.Creating
 }

@@ -172,26 +172,35 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 	}
 }
 
-// followWarnings asks the launcher for warnings until the session ends. Pauses double while the launcher is out of reach; at
-// the longest, its warnings are dropped. Any other answer costs a pause too, a longer one after each change: the image of a
-// user may answer instead of the agent.
+// followWarnings asks the launcher for warnings, and for progress at its pace, until the session ends. Pauses double
+// while the launcher is out of reach; at the longest, its warnings are dropped. Any other answer costs a pause too, a
+// longer one after each change: the image of a user may answer instead of the agent.
 func (p *hostTablePusher) followWarnings(ctx context.Context, name client.ObjectKey, m *launcherSession, gate mpi.GateResult) {
 	var known mpi.JobWarnings
+	var pace trainingPace
 	store := func(now mpi.JobWarnings) {
 		known = now
-		p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &gate, Warnings: now.Warnings})
+		p.storeGate(ctx, name, m, observe.GateState{
+			Launcher: m.target.Launcher, Result: &gate, Warnings: now.Warnings, Training: now.Training,
+		})
 	}
 	for pause, changes := askAgain, 0; gate.Passed && ctx.Err() == nil; sleepFor(ctx, pause) {
-		now, err := agent.AskWarnings(ctx, p.dial, *m.key, m.target.Table.Hosts[0], known)
+		asked := time.Now()
+		wait := pace.delay(asked)
+		now, err := agent.AskWarnings(ctx, p.dial, *m.key, m.target.Table.Hosts[0], known, wait)
 		var refused *agent.RefusedError
 		switch {
 		case errors.As(err, &refused):
 			return
 		case err != nil:
 			if pause = min(2*pause, lastWarningsPause); pause == lastWarningsPause && len(known.Warnings) > 0 {
-				store(mpi.JobWarnings{})
+				store(mpi.JobWarnings{Training: known.Training})
 			}
 		case reflect.DeepEqual(now, known):
+			pause = askAgain
+		case reflect.DeepEqual(now.Warnings, known.Warnings) && time.Since(asked) >= wait: // progress alone, and not too early
+			pace.note(time.Now())
+			store(now)
 			pause = askAgain
 		default:
 			store(now)

@@ -71,6 +71,13 @@ func (c *jobCache) isNew(name client.ObjectKey, topic, version string) bool {
 	return true
 }
 
+// wasTold reports whether isNew has remembered a version of a topic.
+func (c *jobCache) wasTold(name client.ObjectKey, topic, version string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.said[name][topic] == version
+}
+
 // notePublished remembers the conditions of a job that runs; of one that is over the status is enough.
 func (c *jobCache) notePublished(trainJob *trainer.TrainJob, conditions []metav1.Condition) {
 	c.mu.Lock()

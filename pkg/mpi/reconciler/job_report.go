@@ -13,8 +13,7 @@ import (
 	"k8s.io/utils/dump"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/pkg/mpi"
-	"lockstep.dev/lockstep/pkg/mpi/job"
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
@@ -25,30 +24,36 @@ type jobReport struct {
 	conditions []metav1.Condition
 	// status is what the status becomes; a companion leaves it to Kubeflow Trainer.
 	status trainer.TrainJobStatus
-	// record is what mpi.RecordAnnotation becomes.
-	record string
+	// record is the next value of jobv1.Annotation, dropped if there is no room for it. Moved: the job is in another
+	// phase than before.
+	record         string
+	dropped, moved bool
 }
 
-// needsLabel reports whether a job must be known as ours though nothing may be recorded of it: it is over, or something keeps it from being
-// made. It had fewer writes than others.
-func (said jobReport) needsLabel() bool {
-	return job.IsFinished(&trainer.TrainJob{Status: said.status}) || apimeta.IsStatusConditionFalse(said.conditions, job.Created)
+// setRecord encodes a record; nil leaves the earlier one.
+func (said *jobReport) setRecord(f *phase.Facts, r *jobv1.Record) {
+	said.record = f.TrainJob.Annotations[jobv1.Annotation]
+	if r != nil {
+		said.record, said.moved = status.EncodeRecord(f.TrainJob, *r), f.Record().Phase != r.Phase
+		said.dropped = said.record == ""
+	}
 }
 
 // reportOf returns what is to be said, and whether any of it is new.
 func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) (said jobReport, isNew bool) {
 	if r.mode == Companion {
-		said.conditions, said.status = clipMessages(status.CompanionConditions(f, d, applied)), shownStatus(f)
-		if areToldAlready(f.TrainJob.Status.Conditions, said.conditions) {
-			return said, false
-		}
-		said.record = status.RecordCompanion(f.TrainJob, said.conditions)
-		return said, true
+		ours, record := status.ComputeBeside(f, d, applied)
+		said.conditions, said.status = clipMessages(ours), shownStatus(f)
+		said.setRecord(f, record)
+		return said, said.record != f.TrainJob.Annotations[jobv1.Annotation] ||
+			!areToldAlready(f.TrainJob.Status.Conditions, said.conditions)
 	}
-	said.status = status.ComputeStatus(f, d, applied)
+	var record *jobv1.Record
+	said.status, record = status.Compute(f, d, applied)
 	said.conditions = clipMessages(said.status.Conditions)
-	said.status.Conditions, said.record = status.PublishedConditions(said.conditions), status.RecordOf(f.TrainJob, said.conditions)
-	return said, said.record != f.TrainJob.Annotations[mpi.RecordAnnotation] || !apiequality.Semantic.DeepEqual(shownStatus(f), said.status)
+	said.status.Conditions = status.PublishedConditions(said.conditions)
+	said.setRecord(f, record)
+	return said, said.record != f.TrainJob.Annotations[jobv1.Annotation] || !apiequality.Semantic.DeepEqual(shownStatus(f), said.status)
 }
 
 // shownStatus is the status of a TrainJob as it is in the cluster.
@@ -83,7 +88,7 @@ func (r *Reconciler) reportNews(ctx context.Context, f *phase.Facts, d decide.De
 	}
 	after := said.status
 	after.Conditions = said.conditions
-	if limit := status.DebounceDelay(f.TrainJob.Status, after); limit > 0 && len(d.Delete) == 0 {
+	if limit := status.DebounceDelay(f.TrainJob.Status, after, said.moved); limit > 0 && len(d.Delete) == 0 {
 		if wait := r.cache.debounceFor(name, f.Now, limit, settledVersion(after, limit)); wait > 0 {
 			return wait, nil
 		}
@@ -125,9 +130,7 @@ func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobRe
 // with an event.
 func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobReport) error {
 	var err error
-	dropped := said.record == "" && !status.RecordFits(f.TrainJob, said.conditions)
-	labelled := hasJobLabel(f.TrainJob) || !dropped && !said.needsLabel()
-	if said.record != f.TrainJob.Annotations[mpi.RecordAnnotation] || !labelled {
+	if said.record != f.TrainJob.Annotations[jobv1.Annotation] || !hasJobLabel(f.TrainJob) {
 		err = r.patchRecord(ctx, f.TrainJob, said.record)
 	}
 	why := "the other annotations leave no room for it in the 256 KiB of an object"
@@ -135,10 +138,10 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobRe
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err),
 		apierrors.IsRequestEntityTooLargeError(err):
 		why = "the API server refuses it: " + err.Error()
-	case err != nil || !dropped:
+	case err != nil || !said.dropped:
 		return err
 	}
-	r.warnOnce(ctx, f.TrainJob, recordDropped, "", "annotation "+mpi.RecordAnnotation+
+	r.warnOnce(ctx, f.TrainJob, recordDropped, "", "annotation "+jobv1.Annotation+
 		", which shows how far the job has come, was not written: "+why+". The job itself is not affected. Remove "+
 		"large annotations; `kubectl apply --server-side` leaves out the one that holds the whole manifest")
 	return nil

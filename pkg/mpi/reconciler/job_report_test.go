@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -133,11 +134,11 @@ func TestARecordShrinks(t *testing.T) {
 		Message: strings.Repeat("0/9 nodes are available ", 4000),
 	}}
 	last := 1 << 20
-	for _, taken := range []int{0, 245 << 10, 255 << 10} {
+	for _, taken := range []int{0, 253 << 10, 255 << 10} {
 		trainJob := trainJobOf(func(trainJob *trainer.TrainJob) {
 			trainJob.UID, trainJob.Annotations = "u", map[string]string{"n": strings.Repeat("x", taken)}
 		})
-		record := status.RecordOf(trainJob, long)
+		record := status.EncodeRecord(trainJob, jobv1.Record{UID: trainJob.UID, Conditions: long})
 		if got := len(record); got == 0 || got >= last || taken+got > 256<<10 {
 			t.Errorf("beside %d bytes of others the record has %d, and had %d before", taken, got, last)
 		}

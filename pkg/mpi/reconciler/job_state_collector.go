@@ -10,9 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/view"
-	"lockstep.dev/lockstep/pkg/mpi/job/observe"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // jobStateCollector tells where each job of ours is in its life, out of the cache and when somebody asks, in the words of `kubectl mpi list`. A series
@@ -53,7 +52,7 @@ func (s jobStateCollector) Collect(series chan<- prometheus.Metric) {
 }
 
 func collectState(series chan<- prometheus.Metric, j view.Job) {
-	if j.Executor == view.Stock || j.Phase == phase.Complete {
+	if j.Executor == jobv1.Stock || j.Phase == jobv1.Complete {
 		return
 	}
 	gauge := func(m metricDefinition, value float64, labels ...string) {
@@ -67,15 +66,15 @@ func collectState(series chan<- prometheus.Metric, j view.Job) {
 		}
 	}
 	if j.Cause != nil {
-		reason, class = listedReason(string(j.Cause.Reason)), string(j.Cause.Class)
+		reason, class = listedReason(j.Cause.Reason), j.Cause.Class
 	}
 	gauge(jobStatus, 1, j.Runtime.Name, queue, string(j.Phase), reason, class)
 	if j.Since != nil {
 		gauge(phaseSince, float64(j.Since.Unix()))
 	}
-	if number, limit := observe.ParsePublishedRestarts(j.Conditions); number > 0 {
-		gauge(jobRestarts, float64(number))
-		gauge(restartLimit, float64(limit))
+	if j.Restarts > 0 {
+		gauge(jobRestarts, float64(j.Restarts))
+		gauge(restartLimit, float64(j.RestartsAllowed))
 	}
 	if j.Progress != nil && j.Progress.Percent != nil {
 		gauge(progress, float64(*j.Progress.Percent))

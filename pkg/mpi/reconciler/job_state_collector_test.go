@@ -1,21 +1,25 @@
 package reconciler
 
 import (
-	"cmp"
 	"strings"
 	"testing"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
@@ -35,12 +39,47 @@ func published(name string, conditions []metav1.Condition) *trainer.TrainJob {
 		}
 	}
 	trainJob.Status.Conditions = status.PublishedConditions(conditions)
-	// Of a job that is over the record stays as it was while it ran.
-	running := append(status.RecordedConditions(conditions), condition(job.Running, false, string(job.ReasonFinished), ""))
-	if record := cmp.Or(status.RecordOf(trainJob, conditions), status.RecordOf(trainJob, running)); record != "" {
-		trainJob.Annotations = map[string]string{mpi.RecordAnnotation: record}
+	record := jobv1.Record{
+		Version: jobv1.Version, UID: trainJob.UID, Executor: jobv1.Controller, Phase: phaseOf(trainJob, conditions),
+		Since: conditions[len(conditions)-1].LastTransitionTime, Conditions: status.RecordedConditions(conditions),
 	}
+	if c, isFault := status.Explanation(record.Phase, conditions); isFault {
+		record.Since = c.LastTransitionTime
+		record.Cause = status.RecordedCause(diagnose.Cause{Reason: mpi.Reason(c.Reason), Message: c.Message})
+	}
+	if number, of := observe.ParsePublishedRestarts(conditions); number > 0 {
+		record.Restarts = &jobv1.Restarts{Number: number, Of: of}
+	}
+	trainJob.Annotations = map[string]string{jobv1.Annotation: status.EncodeRecord(trainJob, record)}
 	return trainJob
+}
+
+// edited changes the record of a job.
+func edited(trainJob *trainer.TrainJob, edit func(*jobv1.Record)) {
+	record, _ := jobv1.Read(trainJob.Annotations, trainJob.UID)
+	edit(&record)
+	trainJob.Annotations = map[string]string{jobv1.Annotation: status.EncodeRecord(trainJob, record)}
+}
+
+// phaseOf is the phase of a job with these conditions that has no pods.
+func phaseOf(trainJob *trainer.TrainJob, conditions []metav1.Condition) jobv1.Phase {
+	for _, kind := range []string{
+		trainer.TrainJobComplete, trainer.TrainJobFailed, trainer.TrainJobSuspended, job.Restarting, job.Running,
+	} {
+		switch c := apimeta.FindStatusCondition(conditions, kind); {
+		case c == nil || c.Status != metav1.ConditionTrue:
+		case kind == trainer.TrainJobSuspended && (c.Reason == "Preempted" || c.Reason == "Evicted"):
+			return jobv1.Preempted
+		case kind == trainer.TrainJobSuspended && trainJob.Labels[kueue.QueueLabel] != "":
+			return jobv1.Queued
+		default:
+			return jobv1.Phase(kind)
+		}
+	}
+	if apimeta.IsStatusConditionTrue(conditions, job.Created) {
+		return jobv1.Scheduling
+	}
+	return jobv1.Creating
 }
 
 func condition(kind string, isTrue bool, reason, message string) metav1.Condition {
@@ -54,10 +93,12 @@ func condition(kind string, isTrue bool, reason, message string) metav1.Conditio
 // An alert needs to know which job, whose, since when and why; a job that does well costs few series, one that is over and well none.
 func TestStatesOfJobs(t *testing.T) {
 	pulls := jobIn("pulls", condition(job.PodsReady, false, "ImagePullFailed", "node 0 cannot pull its image"))
+	edited(pulls, func(r *jobv1.Record) { r.Phase = jobv1.Pulling })
 	again := jobIn("again", condition(job.Restarting, false, "Restarted", "restart 2 of 3: the machine is gone"), condition(job.PodsReady, true, "PodsReady", ""),
 		condition(job.Running, true, string(job.ReasonGatePassed), ""))
 	again.Status.TrainerStatus = &trainer.TrainerStatus{ProgressPercentage: ptr.To[int32](40)}
 	waits := jobIn("waits", condition(trainer.TrainJobSuspended, true, "Suspended", "suspended by Kueue; waits in queue `jobs` at position 2 of 5: no room"))
+	edited(waits, func(r *jobv1.Record) { r.Queue = &jobv1.Queue{Name: "jobs", Position: 2, Length: 5, Text: "waits"} })
 	waits.Spec.Suspend = ptr.To(true)
 	stranger := metered("team", "torch-distributed", "")
 	stranger.Name = "stranger"

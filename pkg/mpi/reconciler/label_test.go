@@ -7,6 +7,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -43,8 +44,8 @@ func TestTrainJobsThatWeRunAreLabelled(t *testing.T) {
 	c := newCluster(t, trainJobOf(suspendIs(true)))
 	c.pass()
 	trainJob := c.change(suspendIs(false))
-	if trainJob.Annotations[mpi.RecordAnnotation] == "" || !hasJobLabel(trainJob) {
-		t.Fatalf("a job that was resumed has the labels %v, and the record %q", trainJob.Labels, trainJob.Annotations[mpi.RecordAnnotation])
+	if trainJob.Annotations[jobv1.Annotation] == "" || !hasJobLabel(trainJob) {
+		t.Fatalf("a job that was resumed has the labels %v, and the record %q", trainJob.Labels, trainJob.Annotations[jobv1.Annotation])
 	}
 	for reason, label := range map[string]map[string]string{"taken away": {"team": "vision"}, "changed": {"team": "vision", mpi.TrainJobLabel: "other"}} {
 		trainJob = c.change(func(trainJob *trainer.TrainJob) {
@@ -66,31 +67,31 @@ func TestJobsWithoutARecordAreLabelled(t *testing.T) {
 		trainJob.Labels = nil
 		trainJob.Annotations = map[string]string{"notes": strings.Repeat("x", 256<<10-len("notes"))}
 	})
-	if trainJob.Annotations[mpi.RecordAnnotation] != "" || !hasJobLabel(trainJob) {
+	if trainJob.Annotations[jobv1.Annotation] != "" || !hasJobLabel(trainJob) {
 		t.Errorf("labels %v", trainJob.Labels)
 	}
 }
 
-// A job that is over before there was anything to record, because it was refused or was so fast, is found too.
+// A job that is over before it was made, because it was refused or was so fast, is found too.
 func TestJobsThatAreOverAtOnceAreLabelled(t *testing.T) {
 	c := newCluster(t, trainJobOf(refused))
 	if _, shown := c.pass(); shown.Type != trainer.TrainJobFailed {
 		t.Fatalf("the job is not refused: %+v", shown)
 	}
-	if trainJob := c.change(func(*trainer.TrainJob) {}); !hasJobLabel(trainJob) || trainJob.Annotations != nil {
+	if trainJob := c.change(func(*trainer.TrainJob) {}); !hasJobLabel(trainJob) || trainJob.Annotations[jobv1.Annotation] == "" {
 		t.Errorf("labels %v, annotations %v", trainJob.Labels, trainJob.Annotations)
 	}
 }
 
-// A job that waits for its runtime has nothing recorded, and must be told of: without the label nobody would know that it is ours.
+// A job that waits for its runtime is found, with why it waits.
 func TestJobsThatCannotBeMadeAreLabelled(t *testing.T) {
 	c := newCluster(t, trainJobOf(func(trainJob *trainer.TrainJob) { trainJob.Spec.RuntimeRef.Name = "none-such" }))
 	c.pass()
 	trainJob := c.change(func(*trainer.TrainJob) {})
-	if !hasJobLabel(trainJob) || trainJob.Annotations != nil {
+	if !hasJobLabel(trainJob) || trainJob.Annotations[jobv1.Annotation] == "" {
 		t.Errorf("labels %v, annotations %v", trainJob.Labels, trainJob.Annotations)
 	}
-	if j := view.JobOf(view.JobObjects{TrainJob: trainJob}); j.Executor != view.Controller || j.Cause == nil || j.Cause.Reason != diagnose.RuntimeNotFound {
+	if j := view.JobOf(view.JobObjects{TrainJob: trainJob}); j.Executor != jobv1.Controller || j.Cause == nil || j.Cause.Reason != string(diagnose.RuntimeNotFound) {
 		t.Errorf("it is shown as a job of %s with the cause %+v", j.Executor, j.Cause)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"lockstep.dev/lockstep/pkg/mpi/selfsigned"
 )
 
 // metricsCertificateLife is longer than a pod lives.
@@ -26,7 +28,8 @@ func metricsOptions(options Options) (metricsserver.Options, error) {
 			return known.filterRequests, nil
 		}
 	}
-	certificate, key, err := newSelfSignedCertificate("mpi-controller-metrics."+options.Namespace+".svc", options.clock.now(), metricsCertificateLife)
+	certificate, key, err := selfsigned.New("mpi-controller-metrics."+options.Namespace+".svc", options.clock.now(),
+		metricsCertificateLife)
 	if err != nil {
 		return served, fmt.Errorf("make the certificate of the metrics: %w", err)
 	}

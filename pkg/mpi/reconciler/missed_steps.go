@@ -27,7 +27,7 @@ func withMissedGangStep(trainJob *trainer.TrainJob, changes []metav1.Condition) 
 	if at < 0 || ptr.Deref(trainJob.Spec.Suspend, false) || slices.ContainsFunc(changes, pending) {
 		return changes
 	}
-	gang := metav1.Condition{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(job.ReasonPodsPending), Message: "all pods of the job are scheduled together"}
+	gang := metav1.Condition{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(job.ReasonPodsPending), Message: "all pods of the job were created together"}
 	return slices.Insert(slices.Clone(changes), at, gang)
 }
 

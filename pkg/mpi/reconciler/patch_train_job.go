@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
@@ -106,10 +107,10 @@ func hasJobLabel(trainJob *trainer.TrainJob) bool {
 	return trainJob.Labels[mpi.TrainJobLabel] == trainJob.Name
 }
 
-// patchRecord writes mpi.RecordAnnotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
+// patchRecord writes jobv1.Annotation, or takes it away, and the label with it. Both are ours, whatever a user has written there.
 func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob, record string) error {
 	changes := slices.Concat(unchangedTests(trainJob),
-		setMapEntry("annotations", trainJob.Annotations, mpi.RecordAnnotation, record), setMapEntry("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
+		setMapEntry("annotations", trainJob.Annotations, jobv1.Annotation, record), setMapEntry("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
 	return r.sendPatch(trainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
 		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
 	})

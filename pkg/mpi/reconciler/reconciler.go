@@ -80,8 +80,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	r.hostTables.ensureSession(ctx, request.NamespacedName, decision.HostTable)
 	decision, applied := r.applyDecision(ctx, request.Namespace, decision)
 	r.warnOfManualChanges(ctx, facts, decision.Create, applied)
+	shown := r.writeTraining(ctx, facts)
 	wait, written := r.reportNews(ctx, facts, decision, applied)
-	return reconcileResult(decision, wait, errors.Join(applied, written))
+	return reconcileResult(decision, wait, errors.Join(applied, shown, written))
 }
 
 // applyDecision applies a decision. What the API server refuses for good turns it into the end of the job.

@@ -19,12 +19,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 // A simulated day, in minutes. It ends when its pictures are looked at.
@@ -86,32 +86,32 @@ type simulatedJob struct {
 	fails                           mpi.Reason
 	created, admitted               int // the second is zero while it waits
 
-	now      phase.Phase
+	now      jobv1.Phase
 	since    time.Time
 	restarts int
 }
 
-func (j *simulatedJob) phaseAt(minute int) phase.Phase {
+func (j *simulatedJob) phaseAt(minute int) jobv1.Phase {
 	ready := j.admitted + j.gang
 	runs := ready + j.start
 	lost := runs + j.loses
 	switch {
 	case j.admitted == 0:
-		return phase.Queued
+		return jobv1.Queued
 	case minute >= runs+j.run && j.fails != "":
-		return phase.Failed
+		return jobv1.Failed
 	case minute >= runs+j.run:
-		return phase.Complete
+		return jobv1.Complete
 	case minute >= ready && j.fails == diagnose.ImagePull:
-		return phase.Pulling
+		return jobv1.Pulling
 	case j.loses > 0 && minute >= lost && minute < lost+restartMinutes:
-		return phase.Restarting
+		return jobv1.Restarting
 	case minute >= runs:
-		return phase.Running
+		return jobv1.Running
 	case minute >= ready:
-		return phase.Starting
+		return jobv1.Starting
 	}
-	return phase.Scheduling
+	return jobv1.Scheduling
 }
 
 // simulatedPlatform is who runs and who waits for the machines of a queue.
@@ -160,7 +160,7 @@ func (p *simulatedPlatform) advance(minute int) {
 	p.jobs = slices.DeleteFunc(p.jobs, func(j *simulatedJob) bool { return isOver(j) && p.now.Sub(j.since) > keptMinutes*time.Minute })
 }
 
-func isOver(j *simulatedJob) bool { return j.now == phase.Complete || j.now == phase.Failed }
+func isOver(j *simulatedJob) bool { return j.now == jobv1.Complete || j.now == jobv1.Failed }
 
 // submit makes a job of one of the teams. Few of them fail.
 func (p *simulatedPlatform) submit(minute int) {
@@ -184,10 +184,10 @@ func (p *simulatedPlatform) submit(minute int) {
 func (p *simulatedPlatform) count(j *simulatedJob) {
 	whose := jobLabels{j.namespace, j.runtime, j.queue}
 	switch {
-	case j.now == phase.Restarting:
+	case j.now == jobv1.Restarting:
 		j.restarts++
 		p.metrics.restarts.WithLabelValues(whose.labelValues(string(diagnose.MachineLost))...).Inc()
-	case j.now == phase.Running && j.restarts == 0:
+	case j.now == jobv1.Running && j.restarts == 0:
 		some := func(most float64) time.Duration {
 			return time.Duration((0.5 + p.chance.Float64()/2) * most * float64(time.Second))
 		}
@@ -203,7 +203,7 @@ func (p *simulatedPlatform) count(j *simulatedJob) {
 		}
 	case isOver(j):
 		p.free[j.queue] += j.nodes
-		reason := map[phase.Phase]string{phase.Complete: string(job.ReasonCompleted), phase.Failed: string(j.fails)}[j.now]
+		reason := map[jobv1.Phase]string{jobv1.Complete: string(job.ReasonCompleted), jobv1.Failed: string(j.fails)}[j.now]
 		p.metrics.ended.WithLabelValues(whose.labelValues(string(j.now), reason)...).Inc()
 	}
 }
@@ -214,7 +214,7 @@ func (p *simulatedPlatform) gather(t *testing.T) []*dto.MetricFamily {
 	var cache lists
 	places := map[string]int{}
 	for _, j := range p.jobs {
-		if j.now == phase.Queued {
+		if j.now == jobv1.Queued {
 			places[j.queue]++
 		}
 		cache.jobs = append(cache.jobs, p.trainJob(j, places[j.queue]))
@@ -231,17 +231,17 @@ func (p *simulatedPlatform) gather(t *testing.T) []*dto.MetricFamily {
 
 func (p *simulatedPlatform) trainJob(j *simulatedJob, place int) trainer.TrainJob {
 	ready := condition(job.PodsReady, true, "PodsReady", "")
-	all := map[phase.Phase][]metav1.Condition{
-		phase.Pulling:  {condition(job.PodsReady, false, string(j.fails), "simulated")},
-		phase.Starting: {ready},
-		phase.Running:  {ready, condition(job.Running, true, string(job.ReasonGatePassed), "")},
-		phase.Complete: {condition(trainer.TrainJobComplete, true, string(job.ReasonCompleted), "")},
-		phase.Failed:   {condition(trainer.TrainJobFailed, true, string(j.fails), "simulated")},
+	all := map[jobv1.Phase][]metav1.Condition{
+		jobv1.Pulling:  {condition(job.PodsReady, false, string(j.fails), "simulated")},
+		jobv1.Starting: {ready},
+		jobv1.Running:  {ready, condition(job.Running, true, string(job.ReasonGatePassed), "")},
+		jobv1.Complete: {condition(trainer.TrainJobComplete, true, string(job.ReasonCompleted), "")},
+		jobv1.Failed:   {condition(trainer.TrainJobFailed, true, string(j.fails), "simulated")},
 	}[j.now]
 	if j.restarts > 0 {
-		all = append(all, condition(job.Restarting, j.now == phase.Restarting, string(diagnose.MachineLost), fmt.Sprintf(observe.RestartFormat+": the machine is gone", j.restarts, 3)))
+		all = append(all, condition(job.Restarting, j.now == jobv1.Restarting, string(diagnose.MachineLost), fmt.Sprintf(observe.RestartFormat+": the machine is gone", j.restarts, 3)))
 	}
-	if j.now == phase.Queued {
+	if j.now == jobv1.Queued {
 		all = append(all, condition(trainer.TrainJobSuspended, true, "Suspended", fmt.Sprintf("suspended by Kueue; waits in queue `%s` at position %d of 9: no room", j.queue, place)))
 	} else {
 		all = append(all, condition(job.Created, true, "", ""))
@@ -250,9 +250,14 @@ func (p *simulatedPlatform) trainJob(j *simulatedJob, place int) trainer.TrainJo
 		all[i].LastTransitionTime = metav1.NewTime(j.since)
 	}
 	trainJob := published(j.name, all)
+	edited(trainJob, func(r *jobv1.Record) {
+		if r.Phase = j.now; j.now == jobv1.Queued {
+			r.Queue = &jobv1.Queue{Name: j.queue, Position: place, Length: 9, Text: "waits"}
+		}
+	})
 	trainJob.Namespace, trainJob.Labels[kueue.QueueLabel] = j.namespace, j.queue
-	trainJob.Spec.RuntimeRef.Name, trainJob.Spec.Suspend = j.runtime, ptr.To(j.now == phase.Queued)
-	if j.name == picturedJob && j.now == phase.Running {
+	trainJob.Spec.RuntimeRef.Name, trainJob.Spec.Suspend = j.runtime, ptr.To(j.now == jobv1.Queued)
+	if j.name == picturedJob && j.now == jobv1.Running {
 		done := p.now.Sub(dayBegins).Minutes() - float64(j.admitted)
 		trainJob.Status.TrainerStatus = &trainer.TrainerStatus{ProgressPercentage: ptr.To(int32(100 * done / float64(j.run)))}
 	}
@@ -261,8 +266,8 @@ func (p *simulatedPlatform) trainJob(j *simulatedJob, place int) trainer.TrainJo
 
 // pods are the launcher and the nodes of a job that has machines. JobSet deletes nodes when their job ends.
 func (j *simulatedJob) pods() (all []corev1.Pod) {
-	state := map[phase.Phase]corev1.PodPhase{phase.Complete: corev1.PodSucceeded, phase.Failed: corev1.PodFailed, phase.Running: corev1.PodRunning, phase.Starting: corev1.PodRunning}[j.now]
-	if j.now == phase.Queued {
+	state := map[jobv1.Phase]corev1.PodPhase{jobv1.Complete: corev1.PodSucceeded, jobv1.Failed: corev1.PodFailed, jobv1.Running: corev1.PodRunning, jobv1.Starting: corev1.PodRunning}[j.now]
+	if j.now == jobv1.Queued {
 		return nil
 	}
 	for i := 0; i <= j.nodes && (i == 0 || !isOver(j)); i++ {

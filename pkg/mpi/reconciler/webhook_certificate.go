@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/selfsigned"
 )
 
 const (
@@ -115,7 +117,7 @@ func (c *webhookCertificate) hostNames() []string {
 }
 
 func (c *webhookCertificate) newSecret() (*corev1.Secret, error) {
-	certificate, key, err := newSelfSignedCertificate(c.hostNames()[0], c.options.clock.now(), certificateLife)
+	certificate, key, err := selfsigned.New(c.hostNames()[0], c.options.clock.now(), certificateLife)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ from lockstep.job import Job, Pod, Queue, Runtime, Withheld, World
 from lockstep.phase import Phase
 from lockstep.preflight import Finding, Preflight
 from lockstep.trainer import MPITrainer
+from lockstep.usage import Usage
 from lockstep.webhook import WebhookFailed
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "TimeoutError",
     "Unauthorized",
     "Unreachable",
+    "Usage",
     "WebhookFailed",
     "Withheld",
     "World",

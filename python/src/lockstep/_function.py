@@ -109,7 +109,7 @@ def _program(func: Callable[..., Any], arguments: dict[str, Any]) -> str:
     runner = _text("_rank.py")
     if _imports_us(source):
         runner += f"\n\nbeside({_literal(_text('_progress.py'))})\n"
-    # The function comes first: messages have the first words of a command.
+    # The function comes first: messages show its name instead of the program (pkg/mpi/agent/program/quote_command.go).
     program = f"SOURCE = {_literal(source)}\n\n{runner}\n\nrun(SOURCE, {_plain(repr(file))}, {first}, {name!r}, {_plain(repr(arguments))})\n"
     if len(program.encode()) > _MOST:
         raise ValueError(f"{name} with its arguments has {len(program.encode())} bytes, and a command has room for {_MOST}: {_PUT}")

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO
 
-from lockstep._conditions import printable_line
+from lockstep._rank import MARK
+from lockstep._record import printable_line
 from lockstep.job import Job
 
 #: How often the times of a table are brought up to date, in seconds. The API server is not asked for that.
@@ -72,7 +73,8 @@ def follow(jobs: Iterator[Job], lines: Iterator[str], keep: int, draw: Callable[
         if kind == "job":
             job = what
         elif kind == "line":
-            last.append(what)
+            if MARK not in what:  # which is for programs
+                last.append(what)
         elif kind:
             running.discard(kind.removeprefix("end of "))
             if what and kind == "end of job":

@@ -19,23 +19,24 @@ _next = 0.0
 
 
 def progress(percent: float | None = None, *, remaining: float | None = None, metrics: Mapping[str, Any] | None = None) -> bool:
-    """Tells, from inside a program, how far it is. Every rank may call it: the first rank tells, for the others nothing happens.
+    """Reports, from inside a program, how far it is. Every rank may call it: only the call of the first rank counts.
 
-    Where Kubeflow Trainer runs the job with its alpha feature ``TrainJobStatus``, this becomes ``progress``, ``remaining`` and ``metrics`` of the
-    job in its status; elsewhere one line of its log. It never raises because of a server, and tells once in five seconds at most, except for 100.
+    It becomes ``progress``, ``remaining`` and ``metrics`` of the job in its status. The agent of the pod takes it, or
+    Kubeflow Trainer's status server if Trainer serves that. Without either it is a line of the log, which the agent of
+    the launcher reads. It never raises because of a server, and reports at most once in five seconds, except for 100.
 
     Args:
         percent: How much is done, from 0 to 100.
         remaining: How long it will still take, in seconds.
-        metrics: Numbers or words by name, such as ``{"loss": 0.1}``.
+        metrics: Numbers by name, such as ``{"loss": 0.1}``: at most 16. Trainer's own server takes words too.
 
     Returns:
-        Whether it stands in the status of the job now.
+        Whether a server has taken it. The status has it a few seconds later.
 
     Example:
         >>> from lockstep import progress
         >>> progress(40, metrics={"loss": 0.25})
-        progress 40% loss=0.25
+        lockstep: progress 40% loss=0.25
         False
     """
     global _next
@@ -53,9 +54,10 @@ def progress(percent: float | None = None, *, remaining: float | None = None, me
             return True
         except (OSError, ValueError) as e:
             _next = now + _AFTER_FAILURE
-            print("progress: Kubeflow Trainer's status server at", url, "did not take it:", e, file=sys.stderr, flush=True)
-    words = ["" if percent is None else f"{_whole(percent)}%", "" if remaining is None else f"{max(0, int(remaining))}s-left"]
-    print("progress", *(w for w in words if w), *(f"{k}={v}" for k, v in said.items()), flush=True)
+            print("progress: the status server at", url, "did not take it:", e, file=sys.stderr, flush=True)
+    words = [] if percent is None else [f"{_whole(percent)}%"]
+    words += [] if remaining is None else [f"remaining={max(0, int(remaining))}s"]
+    print("lockstep: progress", *words, *(f"{k}={v}" for k, v in said.items()), flush=True)
     return False
 
 
@@ -76,10 +78,11 @@ def _status(percent: float | None, remaining: float | None, metrics: Mapping[str
 
 
 def _send(url: str, status: dict[str, Any]) -> None:
-    """Gives it to Trainer's status server, with the token and the authority that Trainer has mounted."""
+    """Posts it to the status server, with the token and the authority of its variables, and never by a proxy."""
     with open(os.environ.get("KUBEFLOW_TRAINER_SERVER_TOKEN", os.devnull)) as file:
         headers = {"Authorization": "Bearer " + file.read().strip(), "Content-Type": "application/json"}
     context = ssl.create_default_context(cafile=os.environ.get("KUBEFLOW_TRAINER_SERVER_CA_CERT"))
     request = urllib.request.Request(url, json.dumps({"trainerStatus": status}).encode(), headers)
-    with urllib.request.urlopen(request, timeout=5, context=context):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+    with opener.open(request, timeout=5):
         pass

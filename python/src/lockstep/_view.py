@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import quote
 
 from lockstep import _kubeflow
-from lockstep._conditions import Condition, Conditions, conditions, printable_line, recorded
 from lockstep._objects import (
     CONTAINER,
     JOBSET_UID_LABEL,
@@ -36,28 +35,24 @@ from lockstep._objects import (
     suspended,
     uid,
 )
-from lockstep._reasons import CLASSES
+from lockstep._record import Condition, conditions, printable, printable_line, record
 from lockstep._times import parsed
 from lockstep._world import is_mpi, world
 from lockstep.cause import Cause
 from lockstep.job import Job, Pod, Queue, Withheld
 from lockstep.phase import Phase
+from lockstep.usage import Usage
 
 CONTROLLER = "mpi-controller"
 COMPANION = "kubeflow-trainer with mpi-controller"
 STOCK = "kubeflow-trainer"
 
-#: Reasons of a job that only takes its time.
-_ON_THE_WAY = ("PodsPending", "WaitingForPods", "WaitingForNodes")
-#: Reasons of pods that have machines and do not run.
-_IN_PULLING = ("ImagePullFailed", "ContainerConfigFailed", "SecretMissing", "ConfigMapMissing", "VolumeFailed")
 #: How much later than its end, which is known to the second, the last lines of a job may be.
 _AFTER_END = timedelta(minutes=1)
 #: How long before JobSet says that it has resumed its Jobs their first pods may have been made, and how far clocks may be apart.
 _RESUME_TOLD, _CLOCKS_APART = timedelta(seconds=1), timedelta(minutes=1)
-_WAIT = "; waits in queue `"
-_POSITION = re.compile(r"^waits in queue `[^`]*` at position ([0-9]+) of (?:more than )?([0-9]+)")
-_RESTART = re.compile(r"restart (\d+) of \d+")
+#: Phases of a job that does not run yet: pods tell more of it than the record, which lags behind.
+_ON_THE_WAY = (Phase.SCHEDULING, Phase.PULLING, Phase.STARTING)
 
 
 def _milliseconds(at: datetime) -> str:
@@ -75,8 +70,11 @@ class _Subject:
     def __init__(self, o: Objects) -> None:
         self.o = o
         self.trainjob = o.trainjob
+        self.record = record(o.trainjob)
+        self.conditions = conditions(o.trainjob, self.record)
         self.executor = self._executes()
-        self.told: Conditions = conditions(o.trainjob, ours=self.executor == CONTROLLER)
+        if self.executor == CONTROLLER:  # only companions record these types: it publishes its cause in the status
+            self.conditions = {kind: c for kind, c in self.conditions.items() if kind not in ("Diagnosed", "Guarded")}
         self.world = world(o.trainjob, o.runtime) if o.runtime else None
 
     def job(self) -> Job:
@@ -99,7 +97,8 @@ class _Subject:
             ready=ready,
             want=want,
             queue=self._queue(),
-            restarts=self._restarts(),
+            restarts=int((self.record.get("restarts") or {}).get("number", 0)),
+            usage=self._usage(),
             progress=said.get("progressPercentage"),
             remaining=None if remaining is None else timedelta(seconds=remaining),
             metrics={m["name"]: m["value"] for m in said.get("metrics") or []},
@@ -110,50 +109,67 @@ class _Subject:
             unknown=self._unknown(phase),
         )
 
+    def _usage(self) -> Usage | None:
+        used = self.record.get("usage")
+        if not used:
+            return None
+        return Usage(
+            machine_seconds=used["machineSeconds"],
+            since=parsed(used.get("since")),
+            node_price=used.get("nodePrice", 0),
+            pods=used.get("pods", 0),
+            cpu_per_pod=used.get("cpuPerPod", 0),
+            memory_peak=used.get("memoryPeak", 0),
+            memory_limit=used.get("memoryLimit", 0),
+            memory_pod=printable_line(used.get("memoryPod", "")),
+            sent_bytes=used.get("sentBytes", 0),
+        )
+
     # Who runs it.
 
     def _executes(self) -> str:
-        """Both roles of our controller label the TrainJob; a record without Created is a companion's."""
-        record = recorded(self.trainjob)
-        shown = {c.get("type") for c in status(self.trainjob).get("conditions") or []}
-        known = shown | {c.type for c in record or []}
-        adds = record is not None and len(known) > len(shown)
-        ours = labels(self.trainjob).get(TRAINJOB_LABEL) == name(self.trainjob) and (not adds or "Created" in known)
+        """Our controller labels its JobSets; until there is one, its label of the TrainJob serves."""
+        if self.record:
+            # A record of an earlier release has conditions only; companions leave out that the job was created.
+            earlier = CONTROLLER if any(c.get("type") == "Created" for c in self.record["conditions"]) else COMPANION
+            return str(self.record.get("executor", earlier))
         if self.o.jobset:
-            ours = bool(labels(self.o.jobset).get(TRAINJOB_LABEL))
-        if ours:
-            return CONTROLLER
-        return COMPANION if adds else STOCK
+            return CONTROLLER if labels(self.o.jobset).get(TRAINJOB_LABEL) else STOCK
+        return CONTROLLER if labels(self.trainjob).get(TRAINJOB_LABEL) == name(self.trainjob) else STOCK
 
     # Its phase.
 
     def _phase(self) -> tuple[Phase, datetime | None]:
-        told = self.told
-        if told.true("Complete"):
-            return Phase.COMPLETE, told.since("Complete")
-        if told.true("Failed"):
-            return self._failed(), told.since("Failed")
+        told = Phase(self.record.get("phase", Phase.CREATING))
+        # The record of a job that has just been suspended lags behind.
+        if "phase" in self.record and not (suspended(self.trainjob) and told in (*_ON_THE_WAY, Phase.RUNNING)):
+            if not told.finished and self._jobset_ended():
+                return Phase.STOPPING, None
+            if told not in _ON_THE_WAY or self.o.pods is None or self.o.jobset is None:
+                return told, parsed(self.record.get("since"))
+            return self._on_its_way()
+        if self._true("Complete"):
+            return Phase.COMPLETE, self._since("Complete")
+        if self._true("Failed"):
+            return self._failed(), self._since("Failed")
         if self._jobset_ended():
             return Phase.STOPPING, None
         if suspended(self.trainjob):
-            return self._suspended(), told.since("Suspended")
-        if told.true("Restarting"):
-            return Phase.RESTARTING, told.since("Restarting")
-        if self.executor != STOCK and told.true("Running"):
-            return Phase.RUNNING, told.since("Running")
-        if self.executor == CONTROLLER and not told.true("Created"):
-            return Phase.CREATING, told.since("Created")
-        running = told.get("Running")
-        if running and running.false and running.reason == "Suspended":
-            return Phase.CREATING, told.since("PodsReady")
-        if self.o.jobset is None and self.executor == STOCK:
+            return self._suspended(), self._since("Suspended")
+        if self.o.jobset is None:
             return Phase.CREATING, parsed(self.trainjob["metadata"].get("creationTimestamp"))
         return self._on_its_way()
 
+    def _true(self, kind: str) -> bool:
+        return kind in self.conditions and self.conditions[kind].true
+
+    def _since(self, kind: str) -> datetime | None:
+        return self.conditions[kind].since if kind in self.conditions else None
+
     def _failed(self) -> Phase:
         """A job that ended before anything was made of it was refused. Kubeflow Trainer makes a JobSet of every job."""
-        made = self.executor != CONTROLLER or self.told.true("Created") or self.o.jobset is not None or bool(status(self.trainjob).get("jobsStatus"))
-        late = self.told["Failed"].reason in ("DeadlineExceeded", "GangTimeout")
+        made = self.executor != CONTROLLER or self._true("Created") or self.o.jobset is not None or bool(status(self.trainjob).get("jobsStatus"))
+        late = self.conditions["Failed"].reason in ("DeadlineExceeded", "GangTimeout")
         return Phase.FAILED if made or late else Phase.REFUSED
 
     def _jobset_ended(self) -> bool:
@@ -161,19 +177,16 @@ class _Subject:
         return not suspended(self.trainjob) and bool(ended & {"Failed", "Completed"})
 
     def _suspended(self) -> Phase:
-        c = self.told.get("Suspended")
         if self.pods:
             return Phase.STOPPING
-        if c and c.true and c.reason in ("Preempted", "Evicted"):
-            return Phase.PREEMPTED
         return Phase.QUEUED if self._queue_name() else Phase.SUSPENDED
 
     def _on_its_way(self) -> tuple[Phase, datetime | None]:
-        since = self.told.since("PodsReady")
+        since = self._since("PodsReady")
         if since is None and self.o.jobset:
             since = parsed(self.o.jobset["metadata"].get("creationTimestamp"))
         if self.o.pods is None:
-            return self._on_its_way_unseen(), since
+            return Phase.SCHEDULING, since
         pods = self._current()
         if len(pods) < self._want() or not all(spec(p).get("nodeName") for p in pods):
             return Phase.SCHEDULING, since
@@ -183,37 +196,24 @@ class _Subject:
             return Phase.RUNNING, None  # nobody waits in a gate, and nobody says more
         return Phase.STARTING, since
 
-    def _on_its_way_unseen(self) -> Phase:
-        """The same without pods: one whose pods have machines and nothing to complain about is Scheduling then, not Pulling."""
-        ready = self.told.get("PodsReady")
-        if ready and ready.false and ready.reason in _IN_PULLING:
-            return Phase.PULLING
-        return Phase.STARTING if ready and ready.true else Phase.SCHEDULING
-
     # Why.
 
     def _cause(self, phase: Phase) -> tuple[Cause | None, str]:
-        told = self.told
-        if phase is Phase.COMPLETE:
-            return None, told["Complete"].message
-        if phase in (Phase.FAILED, Phase.REFUSED):
-            return _cause_of(told["Diagnosed" if told.true("Diagnosed") else "Failed"]), ""
-        if phase in (Phase.QUEUED, Phase.SUSPENDED, Phase.PREEMPTED):
-            if not told.true("Suspended"):
-                return None, ""
-            c = told["Suspended"]
-            return (_cause_of(c), "") if phase is Phase.PREEMPTED else (None, c.message)
-        if phase is Phase.RESTARTING:
-            return _cause_of(told["Restarting"]), ""
-        created = told.get("Created")
-        if phase is Phase.CREATING and created and created.false:
-            return _cause_of(created), ""
-        if phase is Phase.STOPPING:
-            return None, ""
-        obstacles = [told[kind] for kind in ("PodsReady", "Running") if kind in told]
-        warned = told["Running"] if told.true("Running") and told["Running"].reason in CLASSES else None
-        obstacle = next((c for c in obstacles if c.false and c.reason not in _ON_THE_WAY), warned)
-        return _cause_of(obstacle) if obstacle else None, ""
+        told = self.record.get("cause")
+        if told and phase == self.record.get("phase"):
+            return _recorded_cause(told, self._whole(told, phase)), ""
+        if phase.finished and phase is not Phase.COMPLETE:
+            return _cause_of(self.conditions["Diagnosed" if self._true("Diagnosed") else "Failed"]), ""
+        kind = {Phase.COMPLETE: "Complete", Phase.QUEUED: "Suspended", Phase.SUSPENDED: "Suspended"}.get(phase, "")
+        return None, self.conditions[kind].message if self._true(kind) else ""
+
+    def _whole(self, cause: dict[str, Any], phase: Phase) -> str:
+        """The message of the condition behind a cause, word by word; without one, the message of the cause."""
+        waits = ("Suspended", "Restarting", "Created", "PodsReady", "Running")
+        kinds = ("Diagnosed", "Failed") if phase.finished else waits
+        found = (self.conditions[kind] for kind in kinds if kind in self.conditions)
+        reason = printable_line(cause["reason"])
+        return next((c.message for c in found if c.reason == reason), printable(cause["message"]))
 
     # Its pods.
 
@@ -235,7 +235,7 @@ class _Subject:
         if suspended(self.trainjob):
             return None
         times = []
-        told = self.told.get("Suspended")
+        told = self.conditions.get("Suspended")
         if told:
             times.append(self.o.now if told.true else told.since)
         times += [
@@ -285,22 +285,15 @@ class _Subject:
     def _queue(self) -> Queue | None:
         if not self._queue_name():
             return None
-        said = Conditions.of([Condition.of(c) for c in status(self.trainjob).get("conditions") or []]).get("Suspended")
-        if not suspended(self.trainjob) or said is None or _WAIT not in said.message:
+        said = self.record.get("queue") or {}
+        if not suspended(self.trainjob) or said.get("name") != self._queue_name():
             return Queue(self._queue_name())
-        text = said.message[said.message.index(_WAIT) + 2 :]
-        found = _POSITION.match(text)
-        position, length = (int(found[1]), int(found[2])) if found else (0, 0)
-        return Queue(self._queue_name(), position, length, text)
-
-    def _restarts(self) -> int:
-        c = self.told.get("Restarting")
-        found = _RESTART.match(c.message) if c else None
-        return int(found[1]) if found else 0
+        text = printable(said.get("text", ""))
+        return Queue(said["name"], said.get("position", 0), said.get("length", 0), text)
 
     def _started(self, phase: Phase) -> datetime | None:
-        if self.told.true("Running"):
-            return self.told.since("Running")
+        if self.record.get("started"):
+            return parsed(self.record["started"])
         if phase in (Phase.REFUSED, Phase.CREATING):
             return None
         launcher = [p for p in self.pods if role(p) == LAUNCHER]
@@ -311,7 +304,7 @@ class _Subject:
         return self._pod(self.pods[0]).started if self.pods and not mpi else None
 
     def _ended(self) -> datetime | None:
-        return next((self.told.since(kind) for kind in ("Complete", "Failed") if self.told.true(kind)), None)
+        return next((self._since(kind) for kind in ("Complete", "Failed") if self._true(kind)), None)
 
     def _logs_url(self, phase: Phase) -> str:
         ended = self._ended()
@@ -340,7 +333,23 @@ class _Subject:
 
 
 def _cause_of(c: Condition) -> Cause:
-    return Cause(c.reason, c.message)
+    return Cause(c.reason, c.message, c.message)
+
+
+def _recorded_cause(recorded: dict[str, Any], whole: str) -> Cause:
+    return Cause(
+        reason=printable_line(recorded["reason"]),
+        text=whole,
+        message=printable(recorded["message"]),
+        remedy=printable(recorded.get("remedy", "")),
+        lines=tuple(printable_line(line) for line in recorded.get("lines") or []),
+        whose=recorded.get("class", ""),
+        pod=recorded.get("pod", ""),
+        machine=recorded.get("machine", ""),
+        rank=recorded.get("rank"),
+        exit_code=recorded.get("exitCode", 0),
+        signal=recorded.get("signal", ""),
+    )
 
 
 def _jobset_conditions(jobset: Object | None) -> list[dict[str, Any]]:

@@ -28,6 +28,7 @@ from lockstep import _events, _function, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
 from lockstep._credentials import impersonated, renewal
+from lockstep._files import among_files, files_of
 from lockstep._logs import Line, PodLog, untagged
 from lockstep._merge import Add, as_they_come, by_time
 from lockstep._objects import (
@@ -75,6 +76,8 @@ _SNAPSHOT = "runtime.json"
 #: What is read of a job, as ``Job.unknown`` names it, and after how many seconds each it is read again where a right is missed at once.
 _ASKED = {"pods", "jobsets", "runtimes"}
 _LOOKS_AGAIN = (0.5, 1.0, 2.0, 4.0, 8.0)
+#: How long after its status the record of a job may come, in seconds.
+_RECORD_FOLLOWS = 3.0
 #: In how many of the last lines the exceptions of ranks are looked for.
 _RAISED = 10_000
 
@@ -450,7 +453,7 @@ class MPIClient(TrainerClient):
         if job.phase in phases or job.phase is Phase.COMPLETE:
             return job
         if job.finished:
-            error = of_job(job)
+            error = of_job(self._explained(job))
             error.ranks = self._raised(trainjob)
             raise error from next(iter(error.ranks), None)
         raise TimeoutError(f"job {name} is {job.phase} after {timeout:g} s{f': {job.cause}' if job.cause else ''}", job)
@@ -767,6 +770,8 @@ class MPIClient(TrainerClient):
         for field in (k for k, v in given.items() if v is None):
             trainer.pop(_CHANGES[field], None)
         trainer.update(MPITrainer(**given).spec())
+        if files_of(made) and trainer.get("command"):
+            trainer["command"] = among_files(trainer["command"])
         if env := changes.get("env"):
             if not isinstance(env, Mapping):
                 raise TypeError(f"env is {env!r}: give a dict of variables")
@@ -883,6 +888,18 @@ class MPIClient(TrainerClient):
                     return job
         with suppress(Unreachable):  # it is late: what was known last is better than nothing
             job = self.get_job(job.name)
+        return job
+
+    def _explained(self, job: Job) -> Job:
+        """A failed job with the parts of its cause: mpi-controller writes its record right after its status."""
+        until = time.monotonic() + _RECORD_FOLLOWS
+        mpi = isinstance(job.runtime, Runtime) and job.runtime.mpi
+        while mpi and job.cause and not job.cause.whose and time.monotonic() < until:
+            time.sleep(0.1)
+            try:
+                job = self.get_job(job.name)
+            except LockstepError:
+                break
         return job
 
     def _raised(self, trainjob: Object) -> list[RankError]:

@@ -5,13 +5,20 @@ from __future__ import annotations
 import builtins
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubernetes.client import ApiException
 
 if TYPE_CHECKING:
     from lockstep.cause import Cause
     from lockstep.job import Job
+
+# How the API server begins the message of a policy or webhook, and the reason of a refusal (pkg/jobs/apierror).
+_BY = r"""ValidatingAdmissionPolicy '[^']*'(?: with binding '[^']*')?|admission webhook "[^"]*\""""
+_POLICY = re.compile(rf"(?:{_BY}) denied (?:the )?request: ")
+_REFUSED = re.compile(r"^.*? is (?:forbidden|invalid): ")
+_KINDS = {"trainjobs": "TrainJob", "clustertrainingruntimes": "ClusterTrainingRuntime"}
+_KINDS |= {"trainingruntimes": "TrainingRuntime", "namespaces": "namespace", "pods": "pod"}
 
 # How the API server says that a right is missing (k8s.io/apiserver pkg/endpoints/handlers/responsewriters).
 _LACKS = re.compile(r'User "([^"]*)" cannot (\S+) resource "([^"]*)"(?: in API group "[^"]*")?(?: in the namespace "([^"]*)"| at the cluster scope)')
@@ -114,13 +121,23 @@ def explained(error: BaseException) -> LockstepError:
     """The error of a request in plain words. What is none of the API server's is that of a server that does not answer."""
     if not isinstance(error, ApiException):
         return Unreachable(f"cannot reach the API server: {error}")
-    message = _message(error)
+    said = _answer(error)
+    message = str(said.get("message"))
     if error.status == 401:
         return Unauthorized("the API server does not know you: the token or certificate of the kubeconfig has expired, or is not of this cluster")
-    if error.status == 403:
+    if error.status == 403 or (error.status == 422 and _POLICY.search(message)):
         return _forbidden(message)
+    details = said.get("details") or {}
+    kind, name = details.get("kind") or "", details.get("name")
+    if error.status == 404 and name:
+        return NotFound(f"there is no {_KINDS.get(kind, kind)} `{name}`")
     if error.status == 404:
-        return NotFound(message)
+        what = f"{kind}.{details.get('group') or ''}".strip(".") or "this kind of object"
+        return NotFound(f"this cluster does not have {what}")
+    if said.get("reason") == "AlreadyExists" and name:
+        return ApiError(f"there is a {_KINDS.get(kind, kind)} `{name}` already. Choose another name")
+    if error.status == 422:
+        return ApiError(_refusal(message))
     return ApiError(f"the API server answered {error.status}: {message}")
 
 
@@ -128,10 +145,11 @@ def _forbidden(message: str) -> LockstepError:
     """Tells a missing right from what admission refuses: both are answered with 403."""
     found = _LACKS.search(message)
     if found is None:
-        _, cut, why = message.partition(" is forbidden: ")
-        why = why if cut else message
-        kind = QuotaExceeded if why.startswith("exceeded quota") else Refused
-        return kind(f"the API server refuses it: {why}")
+        why = _refusal(message)
+        if "exceeded quota" not in why:
+            return Refused(why)
+        over = ". The quota counts jobs that are over too: delete some" if "count/trainjobs" in why else ""
+        return QuotaExceeded(why + over)
     user, verb, resource, namespace = found.groups()
     where = f"in namespace '{namespace}'" if namespace else "in the whole cluster"
     error = Forbidden(f"User '{user}' lacks '{verb}' permission for {resource} {where}")
@@ -139,13 +157,17 @@ def _forbidden(message: str) -> LockstepError:
     return error
 
 
-def _message(error: ApiException) -> str:
-    """The message of the Status that an API server answers with; proxies before it may answer with anything."""
+def _refusal(message: str) -> str:
+    return "the API server refuses it: " + _REFUSED.sub("", _POLICY.sub("", message))
+
+
+def _answer(error: ApiException) -> dict[str, Any]:
+    """The Status that an API server answers with; proxies before it may answer with anything."""
     body = error.body.decode(errors="replace") if isinstance(error.body, bytes) else error.body
     try:
         said = json.loads(body or "")
         if isinstance(said, dict) and said.get("message"):
-            return str(said["message"])
+            return said
     except ValueError:
         pass
-    return str(error.reason or body or "")
+    return {"message": error.reason or body or ""}

@@ -11,8 +11,11 @@ from kubeflow.trainer.types import types
 from lockstep._times import human, now
 from lockstep.cause import Cause
 from lockstep.phase import Phase
+from lockstep.usage import Usage
 
 _NONE = "-"
+#: How long a new job may be without a trace of an mpi-controller before that is shown, as in pkg/jobs/view.
+_PICK_UP = timedelta(seconds=30)
 
 
 @dataclass
@@ -131,6 +134,8 @@ class Job(types.TrainJob):
     queue: Queue | None = None
     #: How often it was started again.
     restarts: int = 0
+    #: How much it has used, None before its command ran.
+    usage: Usage | None = None
     #: How far its program says that it is, in percent, or None.
     progress: int | None = None
     #: How long it will still take by its program's account, None where it does not say; and its metrics, by name.
@@ -160,6 +165,16 @@ class Job(types.TrainJob):
     def finished(self) -> bool:
         """Whether it is over."""
         return self.phase.finished
+
+    @property
+    def summary(self) -> str:
+        """A line with its result, its duration and how much it used."""
+        ran = self.duration()
+        state = self.columns()["state"]
+        parts = [state if ran is None else f"{state} {'after' if self.finished else 'for'} {human(ran)}"]
+        if self.usage and self.world:
+            parts.append(self.usage.text(self.world.nodes, now()))
+        return f"{self.name}: {': '.join(parts)}"
 
     def duration(self, at: datetime | None = None) -> timedelta | None:
         """How long it has run until now (or until ``at``), or ran; None for one that has not started."""
@@ -211,10 +226,14 @@ class Job(types.TrainJob):
             notes = [("why", self.cause.evidence), ("what to do", self.cause.remedy), ("more", self.cause.url)]
         elif self.message:
             notes = [("why", self.message)]
+        if self.usage and self.world:
+            notes += [("used", self.usage.text(self.world.nodes, now()))]
         notes += [("logs", self.logs_url)]
         notes += [("metrics", ", ".join(f"{k} {v}" for k, v in self.metrics.items()))]
         notes += [("remaining", "" if self.remaining is None else human(self.remaining))]
-        notes += [("not known", f"{held.what}: {held.why}") for held in self.unknown]
+        new = not self.finished and now() - self.creation_timestamp < _PICK_UP
+        unknown = [held for held in self.unknown if held.what != "diagnosis" or not new]
+        notes += [("not known", f"{held.what}: {held.why}") for held in unknown]
         return [(label, text) for label, text in notes if text]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from kubeflow.trainer.options import (
     TrainingRuntimeSpecPatch,
 )
 
-from lockstep import _function
+from lockstep import _files, _function
 from lockstep._objects import CONTAINER, LAUNCHER, NODE, Object
 from lockstep._quantity import Quantity
 from lockstep._world import MAX_NODES, MAX_SLOTS
@@ -41,13 +42,17 @@ class MPITrainer(CustomTrainerContainer):
         launcher: What starts func as ranks, by default ``["mpirun"]``; such as ``["mpirun", "--bind-to", "none"]``.
         image: The image of launcher and nodes.
         env: Environment variables of launcher and nodes, by name. Those that carry the wiring of a job are reserved, and refused.
-        resources: What one node gets, such as ``{"cpu": 4, "memory": "16Gi", "gpu": 2}``: requests and limits alike, memory in bytes or with
-            a unit of Kubernetes; ``gpu`` means ``nvidia.com/gpu``.
+        resources: What one node gets, such as ``{"cpu": 4, "memory": "16Gi", "gpu": 2}``: what it requests, and of all but CPU the limit too; memory
+            in bytes or with a unit of Kubernetes; ``gpu`` means ``nvidia.com/gpu``.
         volumes: Claims of the namespace to mount in launcher and nodes, by the path where they are: ``{"/data": "imagenet"}``.
+        files: A folder, or texts by their names, such as ``{"train.py": "…"}``. They travel with the job to
+            ``/workspace`` of all pods, in which the command runs: at most 256 files with 128 KiB together. Hidden files
+            and ``__pycache__`` stay out.
 
     Raises:
-        ValueError: nodes or slots are out of range, an amount of resources is none, or a value is missing; or func cannot travel: it is a lambda,
-            decorated, larger than 120000 bytes, its source cannot be read, or it uses names of its module or of a function around it.
+        ValueError: nodes or slots are out of range, an amount of resources is none, or a value is missing; a file is no
+            UTF-8 text, or files are too many or too large; or func cannot travel: it is a lambda, decorated, larger than
+            120000 bytes, its source cannot be read, or it uses names of its module or of a function around it.
         TypeError: command, args or launcher is one string, or has what is no text: a command is a list of words; for a shell,
             ``["bash", "-c", "…"]``. Or func is no function, or cannot be called with func_args; or there are both a command and a func.
 
@@ -74,6 +79,7 @@ class MPITrainer(CustomTrainerContainer):
         env: Mapping[str, str] | None = None,
         resources: Mapping[str, Any] | None = None,
         volumes: Mapping[str, str] | None = None,
+        files: str | os.PathLike[str] | Mapping[str, str | bytes] | None = None,
     ) -> None:
         for field, words in (("command", command), ("args", args), ("launcher", launcher)):
             if isinstance(words, str):
@@ -99,6 +105,11 @@ class MPITrainer(CustomTrainerContainer):
         self.command = list(command) if command else None
         self.args = list(args) if args else None
         self.volumes = dict(volumes or {})
+        self.files = {} if files is None else _files.taken(files)
+        for path, claim in self.volumes.items() if self.files else ():
+            if f"{path}/".startswith(f"{_files.FILES_DIR}/"):
+                held = f"the files (files=) are in {_files.FILES_DIR}, which is only read"
+                raise ValueError(f"the claim `{claim}` cannot be at {path} (volumes=): {held}")
         super().__init__(image, nodes, _amounts(resources) if resources else None, dict(env) if env else None)
 
     @property
@@ -110,7 +121,7 @@ class MPITrainer(CustomTrainerContainer):
         """
         lost = ["slots"] if self.slots else []
         lost += ["func" if self.func else "command"] if self.command else []
-        lost += [name for name in ("args", "volumes") if getattr(self, name)]
+        lost += [name for name in ("args", "volumes", "files") if getattr(self, name)]
         if lost:
             raise ValueError(f"kubeflow's TrainerClient would leave out {', '.join(lost)} of the MPITrainer: use lockstep.MPIClient().train")
         return self.nodes
@@ -122,9 +133,11 @@ class MPITrainer(CustomTrainerContainer):
     def spec(self) -> Object:
         """``spec.trainer`` of the TrainJob."""
         resources = utils.get_resources_per_node(self.resources_per_node).to_dict() if self.resources_per_node else None
+        if resources:  # ranks that wait for each other spin, and a limit of CPU would stop them (pkg/jobs/submit)
+            resources["limits"].pop("cpu", None)
         fields = {
             "image": self.image or None,
-            "command": self.command,
+            "command": _files.among_files(self.command) if self.files and self.command else self.command,
             "args": self.args,
             "env": [{"name": k, "value": str(v)} for k, v in (self.env or {}).items()] or None,
             "numNodes": self.nodes,
@@ -135,21 +148,29 @@ class MPITrainer(CustomTrainerContainer):
 
     def patches(self) -> list[RuntimePatch]:
         """What of it goes into ``spec.runtimePatches``, as options of Kubeflow's SDK."""
-        if not self.volumes:
+        if not self.volumes and not self.files:
             return []
         names = {path: f"data-{i}" for i, path in enumerate(self.volumes)}
-        pod = PodSpecPatch(
-            volumes=[{"name": names[path], "persistentVolumeClaim": {"claimName": claim}} for path, claim in self.volumes.items()],
-            containers=[ContainerPatch(CONTAINER, volume_mounts=[{"name": n, "mountPath": path} for path, n in names.items()])],
-        )
-        job = JobTemplatePatch(spec=JobSpecPatch(template=PodTemplatePatch(spec=pod)))
+        volumes: list[Object] = [{"name": names[path], "persistentVolumeClaim": {"claimName": claim}} for path, claim in self.volumes.items()]
+        mounts: list[Object] = [{"name": n, "mountPath": path} for path, n in names.items()]
+        metadata = None
+        if self.files:
+            annotations, volume = _files.carried(self.files)
+            metadata = {"annotations": annotations}
+            volumes.append(volume)
+            mounts.append({"name": "files", "mountPath": _files.FILES_DIR, "readOnly": True})
+        pod = PodSpecPatch(volumes=volumes, containers=[ContainerPatch(CONTAINER, volume_mounts=mounts)])
+        job = JobTemplatePatch(spec=JobSpecPatch(template=PodTemplatePatch(metadata, pod)))
         jobs = [ReplicatedJobPatch(LAUNCHER, job), ReplicatedJobPatch(NODE, job)]
-        return [RuntimePatch(TrainingRuntimeSpecPatch(JobSetTemplatePatch(spec=JobSetSpecPatch(jobs))))]
+        patch = RuntimePatch(TrainingRuntimeSpecPatch(JobSetTemplatePatch(spec=JobSetSpecPatch(jobs))))
+        if self.files:
+            patch.manager = _files.MANAGER
+        return [patch]
 
     def __repr__(self) -> str:
         what: dict[str, object] = {"func": self.func.__name__} if self.func else {"command": self.command}
         shown: dict[str, object] = {"nodes": self.nodes, "slots": self.slots, **what, "args": self.args, "image": self.image}
-        shown |= {"env": self.env, "resources": self.resources_per_node, "volumes": self.volumes}
+        shown |= {"env": self.env, "resources": self.resources_per_node, "volumes": self.volumes, "files": list(self.files)}
         return f"MPITrainer({', '.join(f'{k}={v!r}' for k, v in shown.items() if v)})"
 
 

@@ -242,13 +242,13 @@ func TestAdmittedAndPreempted(t *testing.T) {
 		t.Error("a preempted job has not failed")
 	}
 	admitted = decision.Update
-	trainJob.Status = status.ComputeStatus(phase.DeriveFacts(observed), decision, nil)
+	trainJob.Status, _ = status.Compute(phase.DeriveFacts(observed), decision, nil)
 	if _, _, finished := queued.Finished(t.Context()); finished {
 		t.Error("and Kueue does not take it for finished")
 	}
 	admitted.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: "launcher", Suspended: 1}, {Name: "node", Suspended: 1}}
 	observed.JobSet = admitted
-	trainJob.Status = status.ComputeStatus(phase.DeriveFacts(observed), decision, nil)
+	trainJob.Status, _ = status.Compute(phase.DeriveFacts(observed), decision, nil)
 	if stopped, err := queued.Stop(t.Context(), cluster, nil, "", ""); err != nil || !stopped {
 		t.Fatalf("with nothing active the job is stopped: %v", err)
 	}
@@ -272,7 +272,7 @@ func TestCountsSayWhatKueueReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trainJob.Status = status.ComputeStatus(phase.DeriveFacts(o), decision, nil)
+		trainJob.Status, _ = status.Compute(phase.DeriveFacts(o), decision, nil)
 	}
 	report(jobset.ReplicatedJobStatus{Name: "launcher", Active: 1}, jobset.ReplicatedJobStatus{Name: "node", Active: 1})
 	if queued.PodsReady(t.Context(), cluster) {

@@ -43,7 +43,7 @@ func TestFunctions(t *testing.T) {
 			o := read(t, folder(calls, map[string]string{"f.jsonnet": c.program, "lib.libsonnet": "{ replicas: 5 }"}))
 			list := &diag.List{}
 			objects, effects := o.Apply([]object.Object{deployment("a"), deployment("b")}, list)
-			o.ReportIneffective(effects, list)
+			o.ReportIneffective(effects, noObjects, list)
 			for _, d := range list.Sorted() {
 				t.Errorf("%s: %s", d.Span, d.Message)
 			}
@@ -85,7 +85,7 @@ func TestWrongFunctions(t *testing.T) {
 			o := overlay.Read(folder(c.kustomization, map[string]string{"f.jsonnet": c.program}), "overlays/a", jsonnet.InProcessEvaluator{}, list)
 			if o != nil {
 				_, effects := o.Apply([]object.Object{deployment("a")}, list)
-				o.ReportIneffective(effects, list)
+				o.ReportIneffective(effects, noObjects, list)
 			}
 			var got []string
 			for _, d := range list.Sorted() {

@@ -25,14 +25,24 @@ func (s *step) patchPathsExist(o *object.Object, list *diag.List) bool {
 		}
 		switch {
 		case missing != "":
-			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s` to which something could be added", s.what, o.ID, missing).
-				Helpf("add `%s` itself, with all that shall be in it", missing)
+			parent := path.Text[:strings.LastIndexByte(path.Text, '/')]
+			report := list.Errorf(diag.PatchFails, path.From.At,
+				"%s cannot be applied: %s has no `%s` to which something could be added", s.what, o.ID, missing)
+			if meant := nearestPointer(&o.Root, parent); meant != "" {
+				report.Meant(path.Text, meant+path.Text[len(parent):])
+			} else {
+				report.Helpf("add `%s` itself, with all that shall be in it", missing)
+			}
 			return false
 		case name == "add" || name == "move" || name == "copy":
 			added = append(added, path.Text)
 		case (name == "replace" || name == "remove") && !isAddedBefore(path.Text, added) && !pointerExists(&o.Root, path.Text):
-			list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s`", s.what, o.ID, path.Text).
-				Helpf("correct the path, or `add` the value")
+			report := list.Errorf(diag.PatchFails, path.From.At, "%s cannot be applied: %s has no `%s`", s.what, o.ID, path.Text)
+			if meant := nearestPointer(&o.Root, path.Text); meant != "" {
+				report.Meant(path.Text, meant)
+			} else {
+				report.Helpf("correct the path, or `add` the value")
+			}
 			return false
 		}
 	}
@@ -59,18 +69,41 @@ func isAddedBefore(pointer string, added []string) bool {
 	return false
 }
 
+// nearestPointer returns the JSON pointer to a value with nearly the same keys, or "".
+func nearestPointer(n *object.Node, pointer string) (meant string) {
+	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		if !pointerExists(n, token) {
+			var keys []string
+			for i := range n.Children {
+				keys = append(keys, escape.Replace(n.Children[i].Key))
+			}
+			nearest, found := diag.Nearest(token, keys)
+			if !found {
+				return ""
+			}
+			token = nearest
+		}
+		n, meant = childAt(n, token), meant+"/"+token
+	}
+	return meant
+}
+
+// childAt returns the value to which a token of a JSON pointer leads, or nil.
+func childAt(n *object.Node, token string) *object.Node {
+	if n.Kind != object.ListNode {
+		return n.Get(unescape.Replace(token))
+	}
+	index, err := strconv.Atoi(token)
+	if err != nil || index < 0 || index >= len(n.Children) {
+		return nil
+	}
+	return &n.Children[index]
+}
+
 // pointerExists reports whether a JSON pointer leads to a value.
 func pointerExists(n *object.Node, pointer string) bool {
 	for _, token := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
-		if n.Kind == object.ListNode {
-			index, err := strconv.Atoi(token)
-			if err != nil || index < 0 || index >= len(n.Children) {
-				return false
-			}
-			n = &n.Children[index]
-			continue
-		}
-		if n = n.Get(unescape.Replace(token)); n == nil {
+		if n = childAt(n, token); n == nil {
 			return false
 		}
 	}

@@ -195,7 +195,10 @@ func (s *step) operationPlace(path []pathSegment) source.Span {
 	return at
 }
 
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+var (
+	unescape = strings.NewReplacer("~1", "/", "~0", "~")
+	escape   = strings.NewReplacer("~", "~0", "/", "~1")
+)
 
 // pointerDepth returns how many segments of a path a JSON pointer has, or -1 if it leads elsewhere.
 func pointerDepth(pointer string, path []pathSegment) int {

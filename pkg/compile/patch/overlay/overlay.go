@@ -18,6 +18,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io/fs"
+	"iter"
 	"path"
 	"sync"
 
@@ -146,12 +147,14 @@ func (o *Overlay) Apply(objects []object.Object, list *diag.List) ([]object.Obje
 	return objects, effects
 }
 
-// ReportIneffective reports the steps that were for nothing or changed nothing in the whole cluster.
-func (o *Overlay) ReportIneffective(effects Effects, list *diag.List) {
+// ReportIneffective reports the steps that were for nothing or changed nothing in the whole cluster. Suggestions come
+// from its existing objects.
+func (o *Overlay) ReportIneffective(effects Effects, existing iter.Seq[object.ID], list *diag.List) {
 	if o == nil {
 		return
 	}
 	for i, effect := range (make(Effects, len(o.steps))).Join(effects) {
-		o.steps[i].reportIneffective(effect, "object of the cluster", "compare it with what `runtime-compiler build` writes for the cluster, or remove it", list)
+		o.steps[i].reportIneffective(effect, existing, "object of the cluster",
+			"compare it with what `runtime-compiler build` writes for the cluster, or remove it", list)
 	}
 }

@@ -16,6 +16,9 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
+// noObjects are the objects of a cluster without any.
+func noObjects(func(object.ID) bool) {}
+
 // folder returns a file system with a kustomization and the files that it names.
 func folder(kustomization string, others map[string]string) fstest.MapFS {
 	files := fstest.MapFS{"overlays/a/kustomization.yaml": &fstest.MapFile{Data: []byte(kustomization)}}
@@ -163,7 +166,7 @@ func TestApply(t *testing.T) {
 			list := &diag.List{}
 			o := read(t, folder(c.kustomization, c.others))
 			objects, effects := o.Apply([]object.Object{deployment("a"), deployment("b")}, list)
-			o.ReportIneffective(effects, list)
+			o.ReportIneffective(effects, noObjects, list)
 			for _, d := range list.Sorted() {
 				t.Errorf("%s: %s", d.Span, d.Message)
 			}
@@ -194,11 +197,11 @@ func TestEffects(t *testing.T) {
 		effects = effects.Join(own)
 	}
 	list := &diag.List{}
-	o.ReportIneffective(effects, list)
+	o.ReportIneffective(effects, noObjects, list)
 	if list.Len() > 0 {
 		t.Errorf("a patch that changed something is complained about: %s", list.Sorted()[0].Message)
 	}
-	o.ReportIneffective(nil, list)
+	o.ReportIneffective(nil, noObjects, list)
 	if got := list.Sorted(); len(got) != 1 || got[0].Code != diag.PatchMatchesNothing {
 		t.Errorf("a patch without effect is not reported: %v", got)
 	}
@@ -210,7 +213,7 @@ func TestNil(t *testing.T) {
 	if objects, _ := o.Apply([]object.Object{deployment("a")}, &diag.List{}); o != nil || len(objects) != 1 || len(o.Resources()) != 0 || o.PatchesSpecs() {
 		t.Error("an overlay that does not exist has an effect")
 	}
-	o.ReportIneffective(nil, &diag.List{})
+	o.ReportIneffective(nil, noObjects, &diag.List{})
 }
 
 func FuzzRead(f *testing.F) {
@@ -226,7 +229,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("an overlay was made: %v; findings: %d", o != nil, list.Len())
 		}
 		objects, effects := o.Apply([]object.Object{deployment("a")}, list)
-		o.ReportIneffective(effects, list)
+		o.ReportIneffective(effects, noObjects, list)
 		for _, changed := range objects {
 			changed.Leaves(func(path []string, _ *object.Node, from *origin.Origin) {
 				if !from.Known() {

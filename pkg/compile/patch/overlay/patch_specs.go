@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
@@ -23,14 +24,17 @@ func (o *Overlay) Specs(documents []*decode.Document, known *Cache, list *diag.L
 	readable := list.Errors() == 0
 	result := make([]*decode.Document, len(documents))
 	var last lastFile
+	existing := make([]object.ID, len(documents))
 	for i, document := range documents {
+		existing[i] = idOf(document)
 		result[i] = known.patchedSpec(o, document, &last, effects, list)
 	}
 	for i := range o.specs {
 		// What cannot be read may be what the patch is for.
 		effects[i].Matched = effects[i].Matched || !readable
 		effects[i].Changed = effects[i].Changed || !readable
-		o.specs[i].reportIneffective(effects[i], "spec of the repository", "compare it with the files in catalog/, tenants/ and overlays/, or remove it", list)
+		o.specs[i].reportIneffective(effects[i], slices.Values(existing), "spec of the repository",
+			"compare it with the files in catalog/, tenants/ and overlays/, or remove it", list)
 	}
 	return result
 }

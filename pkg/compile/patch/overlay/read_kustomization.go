@@ -392,6 +392,7 @@ func (r *overlayReader) newPatchStep(entry, target, content *object.Node, severa
 			return s, false
 		}
 		s.target, s.selects = content.From.At, selectsExactly(content)
+		s.names = [3]*object.Node{content.Get("kind"), content.At("metadata", "namespace"), content.At("metadata", "name")}
 		s.what = "the patch for " + id.String()
 		return s, true
 	case several && content.Kind == object.MapNode:
@@ -399,7 +400,7 @@ func (r *overlayReader) newPatchStep(entry, target, content *object.Node, severa
 		return s, false
 	}
 	value["target"] = target.Value()
-	s.target = target.From.At
+	s.target, s.names = target.From.At, [3]*object.Node{target.Get("kind"), target.Get("namespace"), target.Get("name")}
 	var ok bool
 	s.selects, ok = r.newSelectFunc(target)
 	return s, ok

@@ -150,14 +150,16 @@ func scalarAsFile(scalar *object.Node) (text *source.File, exact bool) {
 	return source.NewFile(at.Path(), []byte(moved)), true
 }
 
-// keyPlaceOf returns the place of the key of a value: the nearest line up to that of the value in which the key is. Trees of values have
-// no places of keys, because origins do not need them.
+// keyPlaceOf returns the place of the key of a value: in the nearest line up to that of the value that has the key, or
+// the end of a path for what a JSON patch adds. Trees of values have no places of keys, because origins do not need them.
 func keyPlaceOf(key string, value source.Span) source.Span {
-	for line := value.Line; line > 0; line-- {
-		before, _, found := strings.Cut(value.File.Line(line), key+":")
-		column := utf8.RuneCountInString(before) + 1
-		if found && (line < value.Line || column < value.Column) {
-			return value.File.Token(line, column, utf8.RuneCountInString(key))
+	for _, around := range [][2]string{{"", ":"}, {"/", ""}} {
+		for line := value.Line; line > 0; line-- {
+			before, _, found := strings.Cut(value.File.Line(line), around[0]+key+around[1])
+			column := utf8.RuneCountInString(before+around[0]) + 1
+			if found && (line < value.Line || column < value.Column) {
+				return value.File.Token(line, column, utf8.RuneCountInString(key))
+			}
 		}
 	}
 	return value

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 
@@ -20,7 +21,9 @@ type step struct {
 	what string
 	at   source.Span
 	// target is where it says what it is for.
-	target  source.Span
+	target source.Span
+	// names are the kind, the namespace and the name that it asks for, each nil if it does not.
+	names   [3]*object.Node
 	selects func(*object.Object) bool
 	// lacksGroup reports whether the target names a kind of specs, and not their group.
 	lacksGroup bool
@@ -35,17 +38,49 @@ type step struct {
 	sources []object.Object
 }
 
-func (s *step) reportIneffective(effect Effect, things, help string, list *diag.List) {
+func (s *step) reportIneffective(effect Effect, existing iter.Seq[object.ID], things, help string, list *diag.List) {
 	switch {
 	case !effect.Matched && s.lacksGroup:
 		list.Errorf(diag.PatchMatchesNothing, s.target, "%s is for no %s", s.what, things).
 			Notef("a kind of specs without their group is looked for among what is compiled").Helpf("specs are in the group `%s`: write `group: %s` into `target`", specGroup, specGroup)
 	case !effect.Matched:
+		if wrong, meant := s.misspelt(existing); wrong != nil {
+			list.Errorf(diag.PatchMatchesNothing, wrong.From.At, "%s is for no %s", s.what, things).Meant(wrong.Text, meant)
+			return
+		}
 		list.Errorf(diag.PatchMatchesNothing, s.target, "%s is for no %s", s.what, things).Helpf("%s", help)
 	case !effect.Changed:
 		list.Warnf(diag.PatchChangesNothing, s.at, "%s changes nothing", s.what).
 			Helpf("remove it, or correct its values")
 	}
+}
+
+// misspelt returns the name that alone keeps the step from an object, and the nearest name of such an object; nil if
+// none is near.
+func (s *step) misspelt(existing iter.Seq[object.ID]) (wrong *object.Node, meant string) {
+	var others [3][]string
+	for id := range existing {
+		var differing []int
+		has := [3]string{id.Kind, id.Namespace, id.Name}
+		for i, name := range s.names {
+			if name != nil && name.Text != "" && name.Text != has[i] {
+				differing = append(differing, i)
+			}
+		}
+		if len(differing) == 1 {
+			others[differing[0]] = append(others[differing[0]], has[differing[0]])
+		}
+	}
+	for i, names := range others {
+		slices.Sort(names)
+		if len(names) == 0 {
+			continue
+		}
+		if meant, near := diag.Nearest(s.names[i].Text, slices.Compact(names)); near {
+			return s.names[i], meant
+		}
+	}
+	return nil, ""
 }
 
 // apply runs kustomize over the picked objects.

@@ -205,6 +205,11 @@ func TestHeld(t *testing.T) {
 	if editor, viewer := of("Group", "vision-editors", "vision"), of("Group", "vision-auditors", "vision"); len(editor) != len(viewer)+4 {
 		t.Errorf("editors have %d rights, viewers %d", len(editor), len(viewer))
 	}
+	beyond := access.RightsBeyond(of("Group", "vision-interns", "vision"), of("Group", "vision-editors", "vision"))
+	shell := []access.Right{{Verb: "create", Resource: "pods/exec"}, {Verb: "create", Resource: "pods/portforward"}}
+	if diff := cmp.Diff(shell, beyond); diff != "" {
+		t.Errorf("editors who may open a shell (-want +got):\n%s", diff)
+	}
 	want := []access.Right{
 		{Verb: "get", Group: "trainer.kubeflow.org", Resource: "clustertrainingruntimes"}, {Verb: "list", Group: "trainer.kubeflow.org", Resource: "clustertrainingruntimes"},
 		{Verb: "watch", Group: "trainer.kubeflow.org", Resource: "clustertrainingruntimes"},

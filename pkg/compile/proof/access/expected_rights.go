@@ -24,17 +24,21 @@ const (
 	viewer roleSet = 1 << iota
 	editor
 	admin
+	shell
 )
 
 // expectedRights is what people of a class may do in the namespaces of their tenant, no more and no less. Editors may do what viewers may,
 // admins what editors may.
 func expectedRights(p *plan.Cluster, of roleSet) []Right {
 	var rules []Rule
-	if of != 0 {
+	if of&(viewer|editor|admin) != 0 {
 		rules = append(rules, viewerRights(p)...)
 	}
 	if of&(editor|admin) != 0 {
 		rules = append(rules, Rule{Verbs: writes, Groups: []string{trainer}, Resources: []string{"trainjobs"}})
+	}
+	if of&(shell|admin) != 0 {
+		rules = append(rules, Rule{Verbs: []string{"create"}, Groups: []string{""}, Resources: []string{"pods/exec", "pods/portforward"}})
 	}
 	if of&admin != 0 {
 		rules = append(rules, operatorRights()...)
@@ -62,10 +66,9 @@ func viewerRights(p *plan.Cluster) []Rule {
 	return rules
 }
 
-// operatorRights is what an on-call person needs: a shell in a pod, and the removal of a pod that hangs.
+// operatorRights is what an on-call person needs beside a shell: the removal of a pod that hangs.
 func operatorRights() []Rule {
 	return []Rule{
-		{Verbs: []string{"create"}, Groups: []string{""}, Resources: []string{"pods/exec", "pods/portforward"}},
 		{Verbs: []string{"delete"}, Groups: []string{""}, Resources: []string{"pods"}},
 		{Verbs: writes, Groups: []string{""}, Resources: []string{"persistentvolumeclaims", "configmaps"}},
 	}

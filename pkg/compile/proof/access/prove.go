@@ -93,7 +93,7 @@ func (r *proof) readOwners() {
 		for _, of := range []struct {
 			class  roleSet
 			groups []plan.Value[string]
-		}{{admin, t.Admins}, {editor, t.Editors}, {viewer, t.Viewers}} {
+		}{{admin, t.Admins}, {editor, t.Editors}, {viewer, t.Viewers}, {shell, t.Shell}} {
 			for i := range of.groups {
 				name := of.groups[i].V
 				if r.people[name] == nil {

@@ -78,6 +78,8 @@ func isEnforcing(id object.ID) bool {
 var whatIsLost = map[string]string{
 	"ValidatingAdmissionPolicy":        "the API server no longer refuses what it is for",
 	"ValidatingAdmissionPolicyBinding": "without it the policy of that name does nothing",
+	"MutatingAdmissionPolicy":          "jobs are found by their label only once the controller has written it",
+	"MutatingAdmissionPolicyBinding":   "without it the policy of that name does nothing",
 	"SecurityContextConstraints":       "what pods of jobs may do to their machine is decided by others",
 }
 

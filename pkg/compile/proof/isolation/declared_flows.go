@@ -11,7 +11,8 @@ import (
 // declaredFlows returns what the spec of a tenant opens, in both directions.
 func declaredFlows(c *plan.Cluster, t *plan.Tenant) [2][]openFlow {
 	return [2][]openFlow{
-		egress:  openFlows(append(append(declaredEgress(t), flowsOfExternalRuntimes(t)...), grant{peer: dnsPods(&c.DNS), ports: dnsPorts(&c.DNS)})),
+		egress: openFlows(slices.Concat(declaredEgress(t), flowsOfExternalRuntimes(t), flowsToTrainer(c),
+			[]grant{{peer: dnsPods(&c.DNS), ports: dnsPorts(&c.DNS)}})),
 		ingress: openFlows(append(declaredIngress(t), flowsOfExternalRuntimes(t)...)),
 	}
 }
@@ -24,6 +25,20 @@ func flowsOfExternalRuntimes(t *plan.Tenant) []grant {
 	}
 	pods := labels.Present(mpi.JobSetNameLabel).And(labels.Absent(mpi.ImplementationLabel)).Sorted()
 	return []grant{{pods: pods, peer: &policyPeer{kind: own, pods: pods}, ports: &portSet{all: true}}}
+}
+
+// flowsToTrainer returns the way to the status server of Kubeflow Trainer if that runs the jobs.
+func flowsToTrainer(c *plan.Cluster) []grant {
+	if c.Bundled.V {
+		return nil
+	}
+	var ports portSet
+	ports.ranges[slices.Index(protocols[:], "TCP")] = []portRange{{mpi.TrainerStatusPort, mpi.TrainerStatusPort}}
+	trainer := policyPeer{
+		kind: selected, namespaces: labels.HasOneOf(nameLabel, mpi.TrainerNamespaces()...),
+		pods: labels.HasOneOf("app.kubernetes.io/name", "kubeflow-trainer", "trainer"),
+	}
+	return []grant{{peer: &trainer, ports: &ports}}
 }
 
 func declaredEgress(t *plan.Tenant) []grant {

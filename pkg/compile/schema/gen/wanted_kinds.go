@@ -14,6 +14,8 @@ var kinds = []string{
 	"v1/Secret",
 	"v1/Service",
 	"v1/ServiceAccount",
+	"admissionregistration.k8s.io/v1/MutatingAdmissionPolicy",
+	"admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding",
 	"admissionregistration.k8s.io/v1/MutatingWebhookConfiguration",
 	"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy",
 	"admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding",
@@ -75,6 +77,12 @@ var kinds = []string{
 	"trainer.kubeflow.org/v1alpha1/ClusterTrainingRuntime",
 	"trainer.kubeflow.org/v1alpha1/TrainJob",
 	"trainer.kubeflow.org/v1alpha1/TrainingRuntime",
+}
+
+// youngKinds are the kinds that Kubernetes serves only from a minor version on.
+var youngKinds = map[string]int{
+	"admissionregistration.k8s.io/v1/MutatingAdmissionPolicy":        36,
+	"admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding": 36,
 }
 
 // wantedKinds says which kinds the archive shall hold.

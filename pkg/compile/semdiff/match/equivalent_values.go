@@ -80,15 +80,19 @@ type presetDefault struct {
 var (
 	bindings = []string{"RoleBinding", "ClusterRoleBinding"}
 	flux     = []string{"Kustomization"}
+
+	policyKinds = []string{
+		"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+	}
 )
 
 // presetDefaults are defaults of the Kubernetes API (k8s.io/kubernetes pkg/apis/*/v1/defaults.go) and of the CRDs that a bundle uses.
 var presetDefaults = []presetDefault{
 	{[]string{"NetworkPolicy"}, []string{"ports", "*", "protocol"}, "TCP"},
 	{bindings, []string{"roleRef", "apiGroup"}, "rbac.authorization.k8s.io"},
-	{[]string{"ValidatingAdmissionPolicy"}, []string{"spec", "failurePolicy"}, "Fail"},
-	{[]string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}, []string{"*", "matchPolicy"}, "Equivalent"},
-	{[]string{"ValidatingAdmissionPolicy"}, []string{"resourceRules", "*", "scope"}, "*"},
+	{[]string{"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}, []string{"spec", "failurePolicy"}, "Fail"},
+	{policyKinds, []string{"*", "matchPolicy"}, "Equivalent"},
+	{[]string{"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}, []string{"resourceRules", "*", "scope"}, "*"},
 	{[]string{"ValidatingAdmissionPolicy"}, []string{"validations", "*", "reason"}, "Invalid"},
 	{[]string{"ClusterQueue"}, []string{"preemption", "reclaimWithinCohort"}, "Never"},
 	{[]string{"ClusterQueue"}, []string{"preemption", "withinClusterQueue"}, "Never"},

@@ -90,7 +90,9 @@ var called = map[string]string{
 	"ClusterTrainingRuntime": "runtime", "TrainingRuntime": "runtime", "PersistentVolumeClaim": "volume", "ResourceQuota": "quota",
 	"ClusterQueue": "queue", "LocalQueue": "queue", "ValidatingAdmissionPolicy": "admission policy",
 	"ValidatingAdmissionPolicyBinding": "binding of the admission policy", "CustomResourceDefinition": "definition",
-	"SecurityContextConstraints": "security constraints", "ConfigMap": "config map",
+	"MutatingAdmissionPolicy":        "mutating admission policy",
+	"MutatingAdmissionPolicyBinding": "binding of the mutating admission policy",
+	"SecurityContextConstraints":     "security constraints", "ConfigMap": "config map",
 }
 
 // kindWords is a kind in words: `NetworkPolicy` is a network policy.

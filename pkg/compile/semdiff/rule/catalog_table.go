@@ -154,7 +154,11 @@ func catalogTableChangesText(changes []*match.Change) string {
 		}
 		for _, key := range keysOfTables(before, after) {
 			if before[key] != after[key] {
-				words = append(words, key+" of "+name+": "+cmp.Or(before[key], "nothing")+" → "+cmp.Or(after[key], "nothing"))
+				what := key
+				if resource, found := strings.CutPrefix(key, "share/"); found {
+					what = resource + " that Kueue counts for a node"
+				}
+				words = append(words, what+" of "+name+": "+cmp.Or(before[key], "nothing")+" → "+cmp.Or(after[key], "nothing"))
 			}
 		}
 	}

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // displayKeys are labels, annotations and fields that people and dashboards read, and nothing else.
 var (
-	displayKeys     = []string{"openshift.io/display-name", "openshift.io/description", "lockstep.dev/description", "description", "kubernetes.io/description"}
+	displayKeys     = []string{"openshift.io/display-name", "openshift.io/description", "lockstep.dev/description", "description", "kubernetes.io/description", mpi.MachineAnnotation}
 	displayPrefixes = []string{"helm.sh/", "meta.helm.sh/", "app.kubernetes.io/"}
 )
 

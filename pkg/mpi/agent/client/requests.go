@@ -85,18 +85,28 @@ func ExchangeProbe(ctx context.Context, dial Dial, key identity.Key, address str
 	return askOnNewConnection[mpi.ProbeReply](ctx, dial, key, address, mpi.ProbeSubsystem, request)
 }
 
-// AskWarnings asks the launcher of a running job what goes wrong there, and waits until that differs from what is known, or
-// mpi.WarningsHold at most. The error is a *RefusedError if the agent is too old to know.
-func AskWarnings(ctx context.Context, dial Dial, key identity.Key, launcher mpi.HostAddress, known mpi.JobWarnings) (mpi.JobWarnings, error) {
+// PassTraining passes the post of a program in this pod to the agent of the launcher.
+func PassTraining(ctx context.Context, dial Dial, key identity.Key, address string,
+	progress mpi.TrainingProgress) error {
+	_, err := askOnNewConnection[struct{}](ctx, dial, key, address, mpi.TrainingSubsystem, progress)
+	return err
+}
+
+// AskWarnings asks the launcher of a running job for warnings and progress, and waits until they differ from the known
+// ones, at most mpi.WarningsHold. Progress alone ends the wait only after trainingAfter. The error is a *RefusedError if
+// the agent is too old to answer.
+func AskWarnings(ctx context.Context, dial Dial, key identity.Key, launcher mpi.HostAddress, known mpi.JobWarnings,
+	trainingAfter time.Duration) (mpi.JobWarnings, error) {
 	address, err := AgentAddress(launcher, mpi.AgentPort)
 	if err != nil {
 		return known, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, mpi.WarningsHold+mpi.GateHolds)
 	defer cancel()
+	request := mpi.WarningsRequest{JobWarnings: known, TrainingAfter: new(trainingAfter.Seconds())}
 	var warnings mpi.JobWarnings
 	err = withConnection(ctx, dial, key, address, func(conn ssh.Conn) error {
-		return askWithReplyLimit(conn, mpi.WarningsSubsystem, known, &warnings, maxGateReply)
+		return askWithReplyLimit(conn, mpi.WarningsSubsystem, request, &warnings, maxGateReply)
 	})
 	if err != nil {
 		return known, err

@@ -12,13 +12,15 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// warningBoard holds what is wrong with a running job, for the controller.
+// warningBoard holds the warnings about a running job and the progress of its program, for the controller.
 type warningBoard struct {
 	// hold is mpi.WarningsHold.
 	hold time.Duration
 
 	mu      sync.Mutex
 	current mpi.JobWarnings
+	// final: the command has ended, and progress is the last.
+	final bool
 	// changed is closed and replaced by the next change.
 	changed chan struct{}
 }
@@ -31,29 +33,63 @@ func newWarningBoard() *warningBoard {
 func (b *warningBoard) post(warnings []mpi.JobWarning) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if next := (mpi.JobWarnings{Warnings: warnings}).WithinBounds(); !reflect.DeepEqual(next, b.current) {
+	b.replace(mpi.JobWarnings{Warnings: warnings, Training: b.current.Training})
+}
+
+// postTraining replaces the progress of the program.
+func (b *warningBoard) postTraining(progress mpi.TrainingProgress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.replace(mpi.JobWarnings{Warnings: b.current.Warnings, Training: &progress})
+}
+
+// postEnd lets the last progress of the program be answered at once.
+func (b *warningBoard) postEnd() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.final = true
+	b.wakeAskers()
+}
+
+// replace and wakeAskers must be called with the mutex held.
+func (b *warningBoard) replace(next mpi.JobWarnings) {
+	if next = next.WithinBounds(); !reflect.DeepEqual(next, b.current) {
 		b.current = next
-		close(b.changed)
-		b.changed = make(chan struct{})
+		b.wakeAskers()
 	}
+}
+
+func (b *warningBoard) wakeAskers() {
+	close(b.changed)
+	b.changed = make(chan struct{})
 }
 
 // answerRequest is the subsystem.
 func (b *warningBoard) answerRequest(ctx context.Context, request []byte) (any, error) {
-	var known mpi.JobWarnings
-	if err := json.Unmarshal(request, &known); err != nil {
+	var asked mpi.WarningsRequest
+	if err := json.Unmarshal(request, &asked); err != nil {
 		return nil, fmt.Errorf("decode a question about warnings: %w", err)
 	}
-	hold := time.After(b.hold)
-	for {
+	known, hold := asked.WithinBounds(), time.After(b.hold)
+	var due <-chan time.Time
+	if asked.TrainingAfter != nil {
+		due = time.After(time.Duration(min(*asked.TrainingAfter, b.hold.Seconds()) * float64(time.Second)))
+	}
+	for isDue := false; ; {
 		b.mu.Lock()
-		current, changed := b.current, b.changed
+		current, changed, final := b.current, b.changed, b.final
 		b.mu.Unlock()
-		if !reflect.DeepEqual(current, known.WithinBounds()) {
+		if asked.TrainingAfter == nil {
+			current.Training, known.Training = nil, nil
+		}
+		news := (isDue || final) && !reflect.DeepEqual(current.Training, known.Training)
+		if news || !reflect.DeepEqual(current.Warnings, known.Warnings) {
 			return current, nil
 		}
 		select {
 		case <-changed:
+		case <-due:
+			isDue = true
 		case <-hold:
 			return current, nil
 		case <-ctx.Done():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/training"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -53,6 +55,66 @@ func TestWarningsAreAnsweredOnceTheyDiffer(t *testing.T) {
 	}
 	if _, err := board.answerRequest(t.Context(), []byte("{")); err == nil {
 		t.Error("answered nonsense")
+	}
+}
+
+// Progress is told when its time has come, to who asks for it, and the last one at once.
+func TestProgressIsAnsweredInItsTime(t *testing.T) {
+	board := newWarningBoard()
+	board.hold = 10 * time.Second
+	ask := func(request string) mpi.JobWarnings {
+		t.Helper()
+		answer, err := board.answerRequest(t.Context(), []byte(request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.(mpi.JobWarnings) //nolint:forcetypeassert // it panics otherwise
+	}
+	percent := int32(40)
+	board.postTraining(mpi.TrainingProgress{Percent: &percent, Updated: 1})
+	begun := time.Now()
+	got, took := ask(`{"trainingAfter":0.2}`), time.Since(begun)
+	if got.Training == nil || *got.Training.Percent != 40 || took < 200*time.Millisecond {
+		t.Errorf("%+v after %s", got, took)
+	}
+	board.post([]mpi.JobWarning{{Reason: mpi.ReasonLaunchStuck, Message: "x"}})
+	if got := ask(`{"trainingAfter":3600}`); len(got.Warnings) != 1 || got.Training == nil {
+		t.Errorf("a warning is told at once: %+v", got)
+	}
+	if got := ask(`{}`); got.Training != nil {
+		t.Errorf("an earlier controller did not ask: %+v", got)
+	}
+	const known = `{"trainingAfter":3600,` +
+		`"warnings":[{"reason":"LaunchStuck","message":"x"}],"training":{"percent":40,"updated":1}}`
+	answers := make(chan mpi.JobWarnings)
+	go func() { answers <- ask(known) }()
+	percent = 100
+	board.postTraining(mpi.TrainingProgress{Percent: &percent, Updated: 2})
+	board.postEnd()
+	if got := <-answers; *got.Training.Percent != 100 {
+		t.Errorf("at the end: %+v", got)
+	}
+}
+
+// What a command prints is read as it passes, up to a last line without an end.
+func TestProgressIsReadOutOfTheOutput(t *testing.T) {
+	var tracker training.Tracker
+	output, err := newOutputTail([]*os.File{nil, temporary(t), temporary(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	output.followProgress(&tracker)
+	command := exec.Command("sh", "-c", "echo lockstep: progress 10%; echo Epoch 9/10; "+
+		"printf 'lockstep: progress 99%% loss=.5' >&2")
+	command.Stdout, command.Stderr = output.files[1], output.files[2]
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	output.startCopying()
+	_ = command.Wait()
+	output.awaitLastLines()
+	if got := tracker.Known(); got == nil || len(got.Metrics) != 1 || got.Metrics[0].Value != .5 {
+		t.Errorf("%+v", got)
 	}
 }
 

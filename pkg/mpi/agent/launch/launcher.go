@@ -20,6 +20,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+	"lockstep.dev/lockstep/pkg/mpi/agent/training"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 )
@@ -106,6 +107,7 @@ type servedEndpoints struct {
 	times     *timeline
 	tracker   *watch.ProcessTracker
 	warnings  *warningBoard
+	training  *training.Tracker
 }
 
 // startServing starts to answer pushes. Started reports whether the agent started one of its children. The returned channel is closed when
@@ -117,6 +119,7 @@ func (l *Launcher) startServing(ctx context.Context, listener net.Listener, star
 	f := &servedEndpoints{
 		hostTable: newHostTableReceiver(l.otherHosts()), times: newTimeline(time.Now), tracker: watch.NewProcessTracker(started), warnings: newWarningBoard(),
 	}
+	f.training = &training.Tracker{Changed: f.warnings.postTraining}
 	closed := make(chan struct{})
 	ssh := server.Server{
 		Key: l.Key, Limits: server.DefaultLimits, Log: l.Log,
@@ -125,6 +128,7 @@ func (l *Launcher) startServing(ctx context.Context, listener net.Listener, star
 			mpi.LaunchTimingsSubsystem: f.times.answerRequest,
 			mpi.ProgressSubsystem:      f.tracker.AnswerProgress,
 			mpi.WarningsSubsystem:      f.warnings.answerRequest,
+			mpi.TrainingSubsystem:      f.training.AnswerPost,
 			mpi.ProbeSubsystem:         new(probe.Rendezvous).Answer,
 		}},
 	}
@@ -172,7 +176,7 @@ func (l Launcher) passGate(ctx context.Context, serving *servedEndpoints, signal
 	}
 	serving.hostTable.answerAllPushes(result)
 	if result.Passed {
-		l.Log.Printf("all nodes answered after %.2f s", result.Seconds)
+		l.Log.Printf("detected %s: all nodes answered after %.2f s", describeWorld(l.Hosts), result.Seconds)
 	}
 	if interrupted != 0 {
 		return result, table, verdict.StoppedInGate(interrupted, result), 128 + int(interrupted)
@@ -186,7 +190,9 @@ func (l Launcher) passGate(ctx context.Context, serving *servedEndpoints, signal
 
 // prepareStateFiles leaves what rsh and Hydra read, and forgets what an earlier attempt in this pod left.
 func (l Launcher) prepareStateFiles(table mpi.HostTable) error {
-	for _, path := range []string{l.Settings.LossesPath(), l.Settings.AskedWorldsPath(), l.Settings.StoppingPath()} {
+	for _, path := range []string{
+		l.Settings.LossesPath(), l.Settings.SilencesPath(), l.Settings.AskedWorldsPath(), l.Settings.StoppingPath(),
+	} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove an old file: %w", err)
 		}

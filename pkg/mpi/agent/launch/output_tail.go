@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/agent/training"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -31,6 +32,8 @@ type copiedStream struct {
 	read, write *os.File
 	to          *os.File
 	done        chan struct{}
+	// progress reads the text too, if it is not nil.
+	progress *training.Stream
 
 	mu   sync.Mutex
 	last []byte
@@ -71,6 +74,13 @@ func newOutputTail(files []*os.File) (*outputTail, error) {
 func isTerminal(file *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
 	return err == nil
+}
+
+// followProgress lets a tracker read the output, from startCopying on.
+func (t *outputTail) followProgress(tracker *training.Tracker) {
+	for _, c := range t.output {
+		c.progress = tracker.NewStream()
+	}
 }
 
 // startCopying is called when the command has its files.
@@ -149,6 +159,7 @@ func (t *outputTail) latest(of func(*copiedStream) time.Time) time.Time {
 // is closed then.
 func (c *copiedStream) copyUntilEnd() {
 	defer close(c.done)
+	defer c.progress.EndLine()
 	defer c.read.Close()
 	if _, err := io.Copy(c, c.read); !os.IsTimeout(err) {
 		return
@@ -164,6 +175,7 @@ func (c *copiedStream) copyUntilEnd() {
 // Write keeps the text and passes it on.
 func (c *copiedStream) Write(text []byte) (int, error) {
 	c.keepText(text)
+	_, _ = c.progress.Write(text) // it never fails
 	return c.to.Write(text)
 }
 

@@ -13,6 +13,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
+	"lockstep.dev/lockstep/pkg/mpi/agent/training"
+	"lockstep.dev/lockstep/pkg/mpi/agent/usage"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 	"lockstep.dev/lockstep/pkg/mpi/agent/waiting"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
@@ -43,13 +45,24 @@ type runningJob struct {
 	lastReports *lastReports
 }
 
-// runCommand runs the command to its end and judges.
-func (l Launcher) runCommand(ctx context.Context, path string, command Command, table mpi.HostTable, serving *servedEndpoints) (mpi.Verdict, int) {
-	start, oom := time.Now(), watch.CountOOMKills(os.DirFS("/"))
-	environment, err := waiting.Preload(command.Environment, l.Settings.StateDir)
+// extendEnvironment returns an environment with the variables of the library that counts waits, and of the server that
+// takes posts of progress. The job runs without them, too.
+func (l Launcher) extendEnvironment(ctx context.Context, environment []string, take training.Take) []string {
+	environment, err := waiting.Preload(environment, l.Settings.StateDir)
 	if err != nil {
 		l.Log.Print(err)
 	}
+	posts, err := training.Serve(ctx, environment, l.Settings.StateDir, l.Log, take)
+	if err != nil {
+		l.Log.Print(err)
+	}
+	return append(environment, posts...)
+}
+
+// runCommand runs the command to its end and judges.
+func (l Launcher) runCommand(ctx context.Context, path string, command Command, table mpi.HostTable, serving *servedEndpoints) (mpi.Verdict, int) {
+	start, meter := time.Now(), usage.NewMeter(os.DirFS("/"))
+	environment := l.extendEnvironment(ctx, command.Environment, serving.training.TakePost)
 	output, err := newOutputTail(command.Files)
 	if err != nil {
 		return verdict.CommandNotStarted(mpi.ReasonAgentFailed, err), process.CodeAgentFailed
@@ -65,9 +78,11 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 		output.closeFiles()
 		return startFailure(path, err), process.StartFailureCode(err)
 	}
+	output.followProgress(serving.training)
 	output.startCopying()
 	watching, unwatch := context.WithCancel(ctx)
 	defer unwatch()
+	go meter.Watch(watching)
 	j := &runningJob{
 		Launcher: l, servedEndpoints: serving, command: command, table: table, child: child, output: output, lastReports: newLastReports(),
 		ranks: watch.NewRankWatcher(serving.tracker, !l.runsRanks()),
@@ -90,14 +105,15 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	if e.Asked, err = state.ReadRecords[verdict.AskedWorld](l.Settings.AskedWorldsPath()); err != nil {
 		l.Log.Print(err)
 	}
-	kills := oom.Kills()
+	kills, own := meter.OOMKills(), meter.Usage()
 	e.Lines = output.awaitLastLines()
+	j.training.NoteEnd(e.Lines)
+	j.warnings.postEnd()
 	e.SaidLost = output.daemonLostAt()
 	j.logTraffic(ctx)
 	j.logWaiting(ctx)
 	e.Reports, e.Launches = j.collectReports(ctx, e.Losses, inquiryFor(e.Status, e.Stopped), quiet)
-	e.Own = j.ranks.Report()
-	e.Own.Name, e.Own.OOMKills = l.Hostname, kills
+	e.Own = j.ownReport(kills, own)
 	e.Launched, e.Admitted = j.ranks.NewestLaunch()
 	last := len(e.Asked) - 1 // whether it succeeded shows by what comes of the command
 	e.Asked = slices.DeleteFunc(e.Asked, func(a verdict.AskedWorld) bool { return a.PID != e.Asked[last].PID && !j.ranks.HasSucceeded(a.PID) })
@@ -107,8 +123,29 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	}
 	e.Now = time.Now()
 	judged, code := verdict.Judge(e)
+	judged.Training = j.training.Known()
 	judged.RunSeconds, judged.IdleSeconds = e.Ended.Sub(start).Seconds(), j.idleSeconds(quiet, e.Losses, e.Ended)
+	l.noteUsage(&judged, e)
 	return judged, code
+}
+
+// ownReport is the report of this pod.
+func (j *runningJob) ownReport(kills int, used *mpi.PodUsage) mpi.NodeReport {
+	own := j.ranks.Report()
+	own.Name, own.OOMKills, own.Usage = j.Hostname, kills, used
+	return own
+}
+
+// noteUsage adds up how much the pods with ranks have used, and leaves it out of their reports.
+func (l Launcher) noteUsage(judged *mpi.Verdict, e verdict.Evidence) {
+	reports := e.Reports
+	if l.runsRanks() {
+		reports = append([]mpi.NodeReport{e.Own}, reports...)
+	}
+	judged.Usage = mpi.AddUp(reports)
+	for i := range judged.Nodes {
+		judged.Nodes[i].Usage = nil
+	}
 }
 
 // awaitCommand returns when the command has ended, and the signal by which the pod was asked to stop, 0 for none. Then it asks the programs

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/hosts"
 	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
+	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
@@ -65,35 +67,59 @@ func (j *runningJob) superviseCommand(ctx context.Context) func() attended {
 // watchStalls posts what seems to stand in the way of the job, until the context ends, and ends launchers whose ranks have all ended. It
 // returns the connection that nobody answered at the end, or nil, and the last launch that it ended, or nil.
 func (j *runningJob) watchStalls(ctx context.Context) (blocked *verdict.BlockedConnection, stuck *verdict.StuckLaunch) {
-	began, stalls, connections := time.Now(), watch.StallWatch{Log: j.Log}, time.Time{}
-	for sleep.For(ctx, watch.PollInterval(j.times.snapshot(), time.Since(began), len(j.otherHosts()))) {
-		works := j.times.snapshot().RankSeconds != nil
-		request := mpi.ProgressRequest{Ranks: true, Remains: true, Unanswered: !works || time.Since(connections) >= watch.ConnectionsPoll}
-		if request.Unanswered {
-			connections = time.Now()
+	began, looked, stalls := time.Now(), time.Now(), watch.NewStallWatch(j.Log)
+	var found []mpi.JobWarning
+	for sleep.For(ctx, watch.TroublePoll) {
+		now, nodes := time.Now(), len(j.otherHosts())
+		if now.Sub(looked) >= watch.PollInterval(j.times.snapshot(), now.Sub(began), nodes, stalls.IsDoubtful(now)) {
+			looked = now
+			look := j.lookAtPods(ctx, stalls.HasUnanswered())
+			if ctx.Err() != nil {
+				break // what was seen before the end counts
+			}
+			found = stalls.Observe(look)
+			if seen, over := stalls.EndIdleLaunch(look.At); over {
+				stuck = &verdict.StuckLaunch{Seen: seen, Ended: look.At}
+			}
 		}
-		pods := j.askProgress(ctx, j.otherHosts(), request)
-		if ctx.Err() != nil {
-			break // what was seen before the end counts
-		}
-		for _, progress := range pods {
-			j.times.noteProgress(progress)
-		}
-		look := watch.LaunchLook{
-			At: time.Now(), Table: j.table, Nodes: j.otherHosts(), Pods: pods, Connections: request.Unanswered,
-			Works: j.times.snapshot().RankSeconds != nil,
-		}
-		warnings := stalls.Observe(look)
-		if warning := j.output.outputWarning(look.At); warning != nil {
-			warnings = append(warnings, *warning)
-		}
-		slices.SortStableFunc(warnings, byImportance)
-		j.warnings.post(warnings)
-		if seen, over := stalls.EndIdleLaunch(look.At); over {
-			stuck = &verdict.StuckLaunch{Seen: seen, Ended: look.At}
-		}
+		j.postWarnings(found, j.silentWorker(stalls), j.output.outputWarning(time.Now()))
 	}
 	return stalls.Blocked, stuck
+}
+
+// lookAtPods asks all pods what goes on there, and for ports on which connections wait if some pod gets no answer.
+func (j *runningJob) lookAtPods(ctx context.Context, unanswered bool) watch.LaunchLook {
+	request := mpi.ProgressRequest{Ranks: true, Remains: true, Unanswered: true, Unaccepted: unanswered}
+	pods := j.askProgress(ctx, j.otherHosts(), request)
+	for _, progress := range pods {
+		j.times.noteProgress(progress)
+	}
+	return watch.LaunchLook{
+		At: time.Now(), Table: j.table, Nodes: j.otherHosts(), Pods: pods, Unaccepted: request.Unaccepted,
+		Works: j.times.snapshot().RankSeconds != nil,
+	}
+}
+
+// silentWorker returns the warning about a worker whose agent does not answer its remote shell, nil if all do.
+func (j *runningJob) silentWorker(stalls *watch.StallWatch) *mpi.JobWarning {
+	records, err := state.ReadRecords[watch.Silence](j.Settings.SilencesPath())
+	if err != nil {
+		j.Log.Print(err)
+		return nil
+	}
+	return stalls.ObserveSilences(records, func(pid int) bool { return syscall.Kill(pid, 0) == nil })
+}
+
+// postWarnings posts what was found and the others, if not nil, the most important first.
+func (j *runningJob) postWarnings(found []mpi.JobWarning, others ...*mpi.JobWarning) {
+	warnings := slices.Clone(found)
+	for _, warning := range others {
+		if warning != nil {
+			warnings = append(warnings, *warning)
+		}
+	}
+	slices.SortStableFunc(warnings, byImportance)
+	j.warnings.post(warnings)
 }
 
 // byImportance sorts what only makes a job slow behind what may stop it.

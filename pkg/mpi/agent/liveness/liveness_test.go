@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 func TestFollowEndsBetweenQuestions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answers := peer{answer: func() error { time.AfterFunc(time.Millisecond, cancel); return nil }}
-	if silent, err := keepalive100.WatchSilence(ctx, answers, nil); err != nil || silent > time.Minute {
+	if silent, err := keepalive100.WatchSilence(ctx, answers, nil, ignore); err != nil || silent > time.Minute {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
@@ -71,15 +72,17 @@ func TestFollowEndsBetweenQuestions(t *testing.T) {
 func TestFollowTellsHowLongThePeerWasSilent(t *testing.T) {
 	const long = 20 * time.Millisecond
 	gone := peer{answer: func() error { time.Sleep(long); return errors.New("no route to host") }}
-	if silent, err := keepalive100.WatchSilence(t.Context(), gone, nil); err == nil || silent < long {
+	if silent, err := keepalive100.WatchSilence(t.Context(), gone, nil, ignore); err == nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	mute := peer{answer: func() error { time.AfterFunc(long, cancel); select {} }}
-	if silent, err := keepalive100.WatchSilence(ctx, mute, nil); err != nil || silent < long {
+	if silent, err := keepalive100.WatchSilence(ctx, mute, nil, ignore); err != nil || silent < long {
 		t.Errorf("silent for %v, %v", silent, err)
 	}
 }
+
+func ignore(bool) {}
 
 var keepalive100 = liveness.Keepalive{Interval: time.Minute, Misses: 100}
 
@@ -105,6 +108,41 @@ func TestWatchIsPatientWithAMachineThatAcknowledges(t *testing.T) {
 	}}
 	if err := patient.Watch(t.Context(), recovers, wire); !errors.Is(err, io.EOF) {
 		t.Errorf("who answers late is not lost: %v", err)
+	}
+}
+
+// A doubt comes long before the end, and goes with the next answer. A machine that is gone is not doubted: it is lost
+// soon.
+func TestWatchDoubtsAFrozenPeer(t *testing.T) {
+	doubting := liveness.Keepalive{Interval: 500 * time.Millisecond, Misses: 30, Patience: 15 * time.Second, Doubt: time.Second}
+	doubts := func(wire net.Conn, freeze time.Duration) (told []bool) {
+		answers := 0
+		late := peer{answer: func() error {
+			if answers++; answers == 2 {
+				time.Sleep(freeze)
+			}
+			if answers == 3 {
+				return io.EOF
+			}
+			return nil
+		}}
+		if _, err := doubting.WatchSilence(t.Context(), late, wire, func(silent bool) { told = append(told, silent) }); !errors.Is(err, io.EOF) {
+			t.Errorf("got %v", err)
+		}
+		return told
+	}
+	wire := connected(t)
+	if told := doubts(wire, 2*time.Second); !slices.Equal(told, []bool{true, false}) {
+		t.Errorf("frozen for two seconds: %v", told)
+	}
+	if told := doubts(wire, 0); told != nil {
+		t.Errorf("never frozen: %v", told)
+	}
+	ours, theirs := net.Pipe()
+	defer ours.Close()
+	defer theirs.Close()
+	if told := doubts(ours, 2*time.Second); told != nil {
+		t.Errorf("without a kernel that acknowledges: %v", told)
 	}
 }
 

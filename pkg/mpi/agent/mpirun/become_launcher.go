@@ -64,7 +64,7 @@ func (s Shim) find(command string) (launcher, path string, err error) {
 
 // read returns what a command line asks for, and writes what its launcher would misread in its own terms.
 func (s Shim) read(launcher, path string, argv []string) (verdict.AskedWorld, job) {
-	line := program.QuoteCommand(strings.Join(argv, " "))
+	line := program.QuoteWords(argv)
 	j := job{
 		dialect: dialectOf(launcher), own: hosts.FirstLabel(s.Hostname), hostfile: s.Settings.HydraHostfilePath(),
 		shim: s.Settings.ShimDir(), launcher: launcher, variables: s.Environment, read: readList, write: s.keep,

@@ -2,18 +2,18 @@ package node
 
 import (
 	"context"
-	"io/fs"
 	"sync"
 	"time"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
+	"lockstep.dev/lockstep/pkg/mpi/agent/usage"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 )
 
 // activityLog keeps what a node reports.
 type activityLog struct {
-	oom   watch.OOMCount
+	meter *usage.Meter
 	ranks *watch.RankWatcher
 
 	mu      sync.Mutex
@@ -32,11 +32,11 @@ type activityLog struct {
 	podStops bool
 }
 
-// newActivityLog starts counting. The file system is the root of the pod.
-func newActivityLog(root fs.FS, ranks *watch.RankWatcher) *activityLog {
+// newActivityLog starts counting.
+func newActivityLog(meter *usage.Meter, ranks *watch.RankWatcher) *activityLog {
 	idle := make(chan struct{})
 	close(idle)
-	return &activityLog{oom: watch.CountOOMKills(root), ranks: ranks, idle: idle, unwatch: func() {}}
+	return &activityLog{meter: meter, ranks: ranks, idle: idle, unwatch: func() {}}
 }
 
 // noteDaemonStart notes that a daemon runs, which was started by a command line. It reports whether a launch begins with it: no other
@@ -111,7 +111,8 @@ func (l *activityLog) reportWhenIdle(ctx context.Context, hostname string) mpi.N
 	report := l.ranks.Report()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	report.Name, report.Daemons, report.Commands, report.LastExitCode, report.OOMKills = hostname, l.daemons, l.commands, l.last, l.oom.Kills()
+	report.Name, report.Daemons, report.Commands, report.LastExitCode, report.OOMKills = hostname, l.daemons, l.commands, l.last, l.meter.OOMKills()
+	report.Usage = l.meter.Usage()
 	if !l.diedAt.IsZero() {
 		report.DaemonAgo = time.Since(l.diedAt).Seconds()
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 	"lockstep.dev/lockstep/pkg/mpi/agent/traffic"
+	"lockstep.dev/lockstep/pkg/mpi/agent/training"
+	"lockstep.dev/lockstep/pkg/mpi/agent/usage"
 	"lockstep.dev/lockstep/pkg/mpi/agent/waiting"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
@@ -47,14 +50,20 @@ type Node struct {
 func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 	tracker := watch.NewProcessTracker(n.Reaper.IsChild)
 	ranks := watch.NewRankWatcher(tracker, false)
-	l := newActivityLog(os.DirFS("/"), ranks)
+	meter := usage.NewMeter(os.DirFS("/"))
+	l := newActivityLog(meter, ranks)
 	environment, err := waiting.Preload(n.Environment, n.Settings.StateDir)
 	if err != nil {
 		n.Log.Print(err)
 	}
-	n.Environment = environment
 	ctx, stop := withEndCause(ctx, errPodStops)
 	defer stop()
+	go meter.Watch(ctx)
+	posts, err := training.Serve(ctx, environment, n.Settings.StateDir, n.Log, n.passTraining)
+	if err != nil {
+		n.Log.Print(err)
+	}
+	n.Environment = slices.Concat(environment, posts)
 	ssh := server.Server{
 		Key: n.Key, Limits: server.DefaultLimits, Log: n.Log, Linger: func() { n.awaitPrograms(l) },
 		Handlers: server.Handlers{
@@ -74,6 +83,22 @@ func (n Node) Serve(ctx context.Context, listener net.Listener) error {
 		},
 	}
 	return ssh.Serve(ctx, listener)
+}
+
+// passTraining passes the post of a program in this pod to the launcher.
+func (n Node) passTraining(ctx context.Context, progress mpi.TrainingProgress) error {
+	table, err := state.ReadHostTable(n.Settings.HostTablePath())
+	if err != nil {
+		return err
+	}
+	if len(table.Hosts) == 0 {
+		return errors.New("the address of the launcher is not known yet")
+	}
+	address, err := client.AgentAddress(table.Hosts[0], n.Settings.Port)
+	if err != nil {
+		return err
+	}
+	return client.PassTraining(ctx, n.Dial, n.Key, address, progress)
 }
 
 // awaitPrograms returns when the programs and the launch of this pod have ended. A pod that gets to the end of its grace is killed by kubelet.

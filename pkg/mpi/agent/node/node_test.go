@@ -15,6 +15,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
 	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
+	"lockstep.dev/lockstep/pkg/mpi/agent/usage"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
@@ -23,7 +24,7 @@ import (
 func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := watch.NewProcessTracker(nil)
-		l := newActivityLog(os.DirFS(t.TempDir()), watch.NewRankWatcher(tracker, false))
+		l := newActivityLog(usage.NewMeter(os.DirFS(t.TempDir())), watch.NewRankWatcher(tracker, false))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 2 { // what failed before the second was passed over

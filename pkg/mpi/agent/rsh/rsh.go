@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log"
 	"net"
+	"os"
 	"strconv"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/program"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
 
@@ -62,7 +64,7 @@ func (r Shell) Run(ctx context.Context) (code int) {
 		return r.endUnreached(host, err)
 	}
 	defer conn.Close()
-	code, since, err := r.runWatched(ctx, conn)
+	code, since, err := r.runWatched(ctx, conn, host)
 	if err != nil {
 		return r.endBroken(host, since, err)
 	}
@@ -174,7 +176,7 @@ func (r Shell) connectOnce(ctx context.Context, address string) (*client.Connect
 
 // runWatched runs the command on the connection and watches the node meanwhile. Beside an error it returns since when the node
 // has been silent, zero for one that was not.
-func (r Shell) runWatched(ctx context.Context, conn *client.Connection) (int, time.Time, error) {
+func (r Shell) runWatched(ctx context.Context, conn *client.Connection, host targetHost) (int, time.Time, error) {
 	if len(r.Options.Command) > process.MaxCommandLine {
 		return 0, time.Time{}, fmt.Errorf("the command has %d bytes, at most %d are possible", len(r.Options.Command), process.MaxCommandLine)
 	}
@@ -186,7 +188,7 @@ func (r Shell) runWatched(ctx context.Context, conn *client.Connection) (int, ti
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		lasted, err := r.Options.Keepalive.WatchSilence(ctx, conn, conn.Wire)
+		lasted, err := r.Options.Keepalive.WatchSilence(ctx, conn, conn.Wire, func(silent bool) { r.recordSilence(host, !silent) })
 		silent <- silence{lasted, err}
 		if err != nil {
 			conn.Close()
@@ -273,6 +275,17 @@ func (r Shell) printLoss(verb string, host targetHost, err error) int {
 	}
 	fmt.Fprintf(r.Stderr, "mpi-agent rsh: %s node %s%s: %s%s\n", verb, host.Name, address, client.ErrorInOneLine(err), remedy)
 	return codeLost
+}
+
+// recordSilence notes for the launcher's agent that the agent of a node of the job does not answer, or does again.
+func (r Shell) recordSilence(host targetHost, over bool) {
+	if !host.ofJob {
+		return
+	}
+	note := watch.Silence{Host: host.Name, Address: host.Address, PID: os.Getpid(), Over: over}
+	if err := state.AppendRecord(r.Settings.SilencesPath(), note); err != nil && r.Options.Verbose {
+		r.Log.Printf("rsh: nobody will know that %s is silent: %v", host.Name, err)
+	}
 }
 
 // recordLoss leaves the loss of a node of the job for the verdict.

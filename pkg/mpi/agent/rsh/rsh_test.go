@@ -20,6 +20,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/agent/server"
 	"lockstep.dev/lockstep/pkg/mpi/agent/state"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
+	"lockstep.dev/lockstep/pkg/mpi/agent/watch"
 )
 
 // refusing is an rsh to a host that refuses connections.
@@ -170,6 +171,25 @@ func breaking(t *testing.T, key identity.Key) client.Dial {
 			reached <- conn
 		}
 		return conn, err
+	}
+}
+
+// The launcher's agent learns of a node that is frozen while its connection lasts, and that it is well again.
+func TestASilentNodeIsNotedWhileItIsSilent(t *testing.T) {
+	r := Shell{Settings: state.Settings{StateDir: t.TempDir()}}
+	node := targetHost{mpi.HostAddress{Name: "demo-node-0-0", Address: "10.0.0.2"}, true}
+	r.recordSilence(node, false)
+	r.recordSilence(targetHost{mpi.HostAddress{Name: "elsewhere"}, false}, false)
+	records, err := state.ReadRecords[watch.Silence](r.Settings.SilencesPath())
+	runs := func(pid int) bool { return pid == os.Getpid() }
+	warning := watch.NewStallWatch(silent).ObserveSilences(records, runs)
+	if err != nil || warning == nil || !strings.HasPrefix(warning.Message, "Worker 0 does not answer") {
+		t.Errorf("%+v, %v", warning, err)
+	}
+	r.recordSilence(node, true)
+	records, err = state.ReadRecords[watch.Silence](r.Settings.SilencesPath())
+	if warning := watch.NewStallWatch(silent).ObserveSilences(records, runs); warning != nil || err != nil {
+		t.Errorf("it answers again: %+v, %v", warning, err)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestParseRshOptions(t *testing.T) {
 			args:   []string{"-o", "ConnectionAttempts=10", "-oconnecttimeout=3", "-o", "ServerAliveInterval 1", "-o", "ServerAliveCountMax = 5", "-o", "Port=9", "h", "c"},
 			want: with(func(o *Options) {
 				o.ConnectionAttempts, o.Refusals, o.ConnectTimeout, o.Port = 10, 0, 3*time.Second, 9
-				o.Keepalive = liveness.Keepalive{Interval: time.Second, Misses: 5}
+				o.Keepalive = liveness.Keepalive{Interval: time.Second, Misses: 5, Doubt: liveness.Default.Doubt}
 			}),
 		},
 		"unsafe keywords": {

@@ -88,6 +88,9 @@ func (s Settings) GatePath() string { return filepath.Join(s.StateDir, "gate.jso
 // LossesPath is where the remote shells leave what they noticed.
 func (s Settings) LossesPath() string { return filepath.Join(s.StateDir, "losses") }
 
+// SilencesPath is where the remote shells leave whose agents do not answer them.
+func (s Settings) SilencesPath() string { return filepath.Join(s.StateDir, "silences") }
+
 // AskedWorldsPath is where launchers leave which worlds they were asked for.
 func (s Settings) AskedWorldsPath() string { return filepath.Join(s.StateDir, "asked-worlds") }
 

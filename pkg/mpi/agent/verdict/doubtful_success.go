@@ -59,8 +59,9 @@ func (e Evidence) whyIncomplete() string {
 	case len(silent) > 0:
 		return "no report could be had from " + hosts.ListNames(silent) + ", so nobody knows what ran there"
 	case len(e.Reports) > 0 && !used && !e.AllowIdle:
-		return fmt.Sprintf("nothing ever ran on any of the %d nodes; check that the command starts ranks with mpirun on all hosts of the hostfile, and that the runtime names the right MPI implementation and version (%s=true allows it)",
-			len(e.Reports), AllowIdleVariable)
+		return fmt.Sprintf("nothing ever ran on any of the %d other nodes; check that the command starts ranks with mpirun on "+
+			"all hosts of the hostfile, ask for one node if it needs no others, and check that the runtime names the right "+
+			"MPI implementation and version (%s=true allows it)", len(e.Reports), AllowIdleVariable)
 	}
 	return ""
 }

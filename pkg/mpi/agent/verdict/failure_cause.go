@@ -24,6 +24,8 @@ type Cause struct {
 	Lost bool
 	// Rank is the rank that is to blame, nil for none.
 	Rank *mpi.RankEnd
+	// memory is how much that pod used when the kernel killed for memory, nil if it is unknown.
+	memory *mpi.PodUsage
 	// short is a launch that had less than its world, nil for none.
 	short *shortfall
 	// said is what the output says of it, output what the output says at all; nil for nothing.
@@ -189,7 +191,7 @@ func (e Evidence) outOfMemoryCause(rank *mpi.RankEnd, suspect func(host string) 
 		if rank != nil && rank.Host != report.Name {
 			rank = nil
 		}
-		return &Cause{Reason: diagnose.OOMKilled, Host: report.Name, Rank: rank}
+		return &Cause{Reason: diagnose.OOMKilled, Host: report.Name, Rank: rank, memory: report.Usage}
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func TestJudge(t *testing.T) {
 		"signal of a rank": {"as mpirun reports it", Evidence{Status: agenttest.StatusOfCode(139)}, mpi.ReasonCommandFailed, 139, "exited with code 139 (as after SIGSEGV)"},
 		"code above":       {"no signal has this number", Evidence{Status: agenttest.StatusOfCode(255)}, mpi.ReasonCommandFailed, 255, "exited with code 255"},
 		"idle":             {"one of two", Evidence{Reports: []mpi.NodeReport{ran, idle}}, "", 0, "no rank ever ran on w-1 (LOCKSTEP_ALLOW_IDLE_NODES=true if that is meant;"},
-		"unused":           {"a launcher that ran alone", Evidence{Reports: []mpi.NodeReport{idle, idle}}, mpi.ReasonWorldIncomplete, 0, "nothing ever ran on any of the 2 nodes;"},
+		"unused":           {"a launcher that ran alone", Evidence{Reports: []mpi.NodeReport{idle, idle}}, mpi.ReasonWorldIncomplete, 0, "nothing ever ran on any of the 2 other nodes;"},
 		"unused, allowed":  {"the user said so", Evidence{Reports: []mpi.NodeReport{idle, idle}, AllowIdle: true}, "", 0, ""},
 		"unused, launcher": {"its own pod is a host too", Evidence{Own: mpi.NodeReport{Seen: 2, World: 2}, Reports: []mpi.NodeReport{idle}}, "", 0, "no rank ever ran on w-1"},
 		"without MPI":      {"tasks by ssh", Evidence{Reports: []mpi.NodeReport{{Name: "w-0.demo", Commands: 3}}}, "", 0, ""},
@@ -163,11 +163,15 @@ func TestJudgeNamesWhoFailed(t *testing.T) {
 			Status: agenttest.StatusOfCode(15), Table: secondInterface, Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 15, "", 2))},
 			Lines: lines("[1720000000.1] [demo-node-0-0:31  :0] sock.c:337  UCX  ERROR connect(fd=35, dest_addr=10.0.0.2:41000) failed: Connection timed out"),
 		}, diagnose.MPIPortsBlocked, "demo-node-0-0.demo", 0, "Worker 0 failed: MPI communication failure - check NetworkPolicies"},
-		"symptom alone":     {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
-		"no rank":           {"a rank that nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
-		"host of a text":    {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
-		"a report":          {"what a launcher reports of an exit code says nothing new", Evidence{Status: agenttest.StatusOfCode(3), Lines: lines("exits with return code = 3")}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 3"},
-		"OOM":               {"over the exit code", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{{Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)}}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "Worker 1 failed: out of memory: rank 3 was killed by SIGKILL"},
+		"symptom alone":  {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("Connection reset by peer")}, diagnose.PeerFailed, "", -1, "the connection to another rank was lost; the command"},
+		"no rank":        {"a rank that nobody saw", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("OSError: [Errno 28] No space left on device")}, diagnose.DiskFull, "", -1, "no space left on device; the command `mpirun x` exited with code 1"},
+		"host of a text": {"", Evidence{Status: agenttest.StatusOfCode(1), Lines: lines("ssh: connect to host demo-node-0-1 port 2222: Connection refused")}, diagnose.ConnectionRefused, "demo-node-0-1", -1, "Worker 1 failed: MPI communication failure - check NetworkPolicies: demo-node-0-1 port 2222"},
+		"a report":       {"what a launcher reports of an exit code says nothing new", Evidence{Status: agenttest.StatusOfCode(3), Lines: lines("exits with return code = 3")}, mpi.ReasonCommandFailed, "", -1, "the command `mpirun x` exited with code 3"},
+		"OOM":            {"over the exit code", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{{Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)}}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "Worker 1 failed: out of memory: rank 3 was killed by SIGKILL"},
+		"OOM at its limit": {"users must know how much was needed", Evidence{Status: agenttest.StatusOfCode(137), Reports: []mpi.NodeReport{{
+			Name: "demo-node-0-1.demo", Daemons: 1, OOMKills: 1, Ranks: []mpi.RankEnd{died(3, 137, "SIGKILL", 1)},
+			Usage: &mpi.PodUsage{MemoryPeak: 4 << 30, MemoryLimit: 4 << 30},
+		}}}, diagnose.OOMKilled, "demo-node-0-1.demo", 3, "out of memory (4 GiB in use, limit 4 GiB): rank 3"},
 		"lost":              {"over the ranks that fail because of it", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 1, "", 1))}, Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "10.0.0.2", Error: "stopped answering"}}}, diagnose.WorkerLost, "demo-node-0-1.demo", -1, "Worker 1 was lost; the command `mpirun x` exited with code 1; demo-node-0-1 (10.0.0.2): stopped answering"},
 		"daemon":            {"a daemon that ended says less than a rank", Evidence{Status: agenttest.StatusOfCode(1), Reports: []mpi.NodeReport{on("demo-node-0-0.demo", died(0, 3, "", 1))}, Losses: []Loss{{Host: "demo-node-0-1.demo", Address: "", Daemon: 137}}}, diagnose.RankFailed, "demo-node-0-0.demo", 0, "rank 0 exited with code 3"},
 		"killed daemon":     {"ranks end when they lose their daemon", Evidence{Status: agenttest.StatusOfCode(205), Reports: []mpi.NodeReport{{Name: "demo-node-0-0.demo", Daemons: 1, LastExitCode: 137, DaemonAgo: 1, Ranks: []mpi.RankEnd{died(1, 195, "", 1.01)}}}, Losses: []Loss{{Host: "demo-node-0-0.demo", Daemon: 137}}}, diagnose.LaunchDaemonLost, "demo-node-0-0.demo", -1, "Worker 0 failed: the launch daemon ended with code 137"},
@@ -412,6 +416,28 @@ func TestJudgeOfSeveralLaunches(t *testing.T) {
 func TestCommandsAreQuotedAsAsked(t *testing.T) {
 	if got := quoteCommand(mpi.WrapInFilesDir([]string{"sh", "run.sh"})); got != "`sh run.sh`" {
 		t.Error(got)
+	}
+}
+
+// A function of Python travels as a program of many lines, which says nothing to its author.
+func TestFunctionsAreQuotedByTheirName(t *testing.T) {
+	for name, source := range map[string]string{
+		"of a module":   "def train(steps):\n    pass\n",
+		"of a function": "from __future__ import annotations\nif True:\n    def train(steps):\n        pass\n",
+		"a long one":    "def train(steps):\n" + strings.Repeat("    pass\n", program.LongestLine),
+	} {
+		program := "SOURCE = \"\"\"" + source + "\"\"\"\n\nimport base64\n\nrun(SOURCE, 'a.py', 1, 'train', {})\n"
+		if got := quoteCommand([]string{"mpirun", "python3", "-c", program}); got != "`mpirun python3 -c train()`" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// TestCommandsAreQuotedAsTyped: the shown line can be pasted into a shell.
+func TestCommandsAreQuotedAsTyped(t *testing.T) {
+	got := quoteCommand([]string{"sh", "-c", "mpirun a && echo 'b'", "", "--lr=0.1"})
+	if want := "`sh -c 'mpirun a && echo '\\''b'\\''' '' --lr=0.1`"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -68,9 +68,9 @@ func (c Cause) summary() string {
 	case c.said != nil:
 		return c.said.Summary
 	case c.Reason == diagnose.OOMKilled && c.Rank != nil:
-		return "out of memory: " + describeEnd(*c.Rank)
+		return "out of memory" + describeMemory(c.memory) + ": " + describeEnd(*c.Rank)
 	case c.Reason == diagnose.OOMKilled:
-		return "out of memory"
+		return "out of memory" + describeMemory(c.memory)
 	case c.daemon != 0:
 		return describeDaemonEnd(c.daemon)
 	case c.ofDaemon:
@@ -81,6 +81,17 @@ func (c Cause) summary() string {
 		return describeEnd(*c.Rank) + ": most often /dev/shm is too small"
 	}
 	return describeEnd(*c.Rank)
+}
+
+// describeMemory returns how much memory a pod used, and its limit, as a parenthesis.
+func describeMemory(u *mpi.PodUsage) string {
+	switch {
+	case u == nil || u.MemoryPeak == 0:
+		return ""
+	case u.MemoryLimit == 0:
+		return fmt.Sprintf(" (%s in use, without a limit)", mpi.FormatBytes(u.MemoryPeak))
+	}
+	return fmt.Sprintf(" (%s in use, limit %s)", mpi.FormatBytes(u.MemoryPeak), mpi.FormatBytes(u.MemoryLimit))
 }
 
 // describeCircumstances names what else went wrong, the earliest cause first, as a continuation of a sentence.
@@ -172,5 +183,5 @@ func describeRankEnd(end mpi.RankEnd) string {
 }
 
 func quoteCommand(argv []string) string {
-	return "`" + program.QuoteCommand(strings.Join(mpi.UnwrapFilesDir(argv), " ")) + "`"
+	return "`" + program.QuoteWords(mpi.UnwrapFilesDir(argv)) + "`"
 }

@@ -28,10 +28,9 @@ const (
 type heldUpRanks struct {
 	at    time.Time
 	ranks map[rankProcess]mpi.RankSchedule
-	// current is the warning about the rank that is held up most, or all, nil if none is; rank is which, and stopped whether so.
+	// current is the warning about the rank that is held up most, or all, nil if none is; rank is which.
 	current *mpi.JobWarning
 	rank    int
-	stopped bool
 }
 
 // rankProcess is a process of a rank: its children have its number too.
@@ -41,10 +40,9 @@ type rankProcess struct {
 }
 
 type heldUpRank struct {
-	rank    int
-	host    string
-	share   float64
-	stopped bool
+	rank  int
+	host  string
+	share float64
 }
 
 // observePods takes in what the ranks of all pods do, and returns the warning about the one that is held up most. Its words stay the same
@@ -63,7 +61,7 @@ func (h *heldUpRanks) observePods(now time.Time, pods map[string]mpi.Progress) *
 			h.ranks[this] = r
 			if old, known := before[this]; known && old.Rank == r.Rank {
 				share := min(1, max(0, r.WaitedSeconds-old.WaitedSeconds)/window.Seconds())
-				found[r.Rank] = worseOf(found[r.Rank], heldUpRank{r.Rank, host, share, r.Stopped && old.Stopped})
+				found[r.Rank] = worseOf(found[r.Rank], heldUpRank{r.Rank, host, share})
 			}
 		}
 	}
@@ -80,41 +78,28 @@ func worseOf(a, b heldUpRank) heldUpRank {
 
 // compareHeldUp sorts who is held up most first.
 func compareHeldUp(a, b heldUpRank) int {
-	if a.stopped != b.stopped {
-		if a.stopped {
-			return -1
-		}
-		return 1
-	}
 	return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.rank, b.rank), cmp.Compare(a.host, b.host))
 }
 
 // noteWorst sets the warning about the first of the ranks, which are sorted.
 func (h *heldUpRanks) noteWorst(ranks []heldUpRank, window time.Duration) {
-	if len(ranks) == 0 || !ranks[0].stopped && ranks[0].share < heldUpShare {
+	if len(ranks) == 0 || ranks[0].share < heldUpShare {
 		h.current = nil
 		return
 	}
 	worst, median := ranks[0], ranks[len(ranks)/2].share
-	if !worst.stopped && worst.share < unlikeMedian*median {
+	if worst.share < unlikeMedian*median {
 		worst.rank = allRanks
 	}
-	if h.current != nil && h.rank == worst.rank && h.stopped == worst.stopped {
+	if h.current != nil && h.rank == worst.rank {
 		return
 	}
-	h.rank, h.stopped = worst.rank, worst.stopped
+	h.rank = worst.rank
 	h.current = &mpi.JobWarning{Reason: mpi.ReasonRankHeldUp, Message: worst.describe(window, len(ranks), median)}
-	if worst.stopped {
-		h.current.Reason = mpi.ReasonRankStopped
-	}
 }
 
 func (r heldUpRank) describe(window time.Duration, ranks int, median float64) string {
-	switch {
-	case r.stopped:
-		return fmt.Sprintf("rank %d on %s is stopped, as by SIGSTOP, and was %.0f s before: the ranks that wait for it continue once it gets SIGCONT",
-			r.rank, r.host, window.Seconds())
-	case r.rank == allRanks:
+	if r.rank == allRanks {
 		return fmt.Sprintf("the ranks were ready to run and waited for a processor in %.0f %% of %.0f s, the median of %d, and none waited much longer: "+
 			"their machines or the CPU limits of their pods have too few processors for what runs there", 100*median, window.Seconds(), ranks)
 	}

@@ -75,18 +75,6 @@ func TestNoRankIsBlamedWhereAllAreHeldUp(t *testing.T) {
 	}
 }
 
-func TestAStoppedRankIsNamedFirst(t *testing.T) {
-	var h heldUpRanks
-	for i, want := range []string{"", "", "rank 1 on a is stopped, as by SIGSTOP, and was 60 s before", ""} {
-		pod := podOfRanks(0, 0, 0)
-		pod.Ranks[1].Stopped = i == 1 || i == 2
-		got := words(h.observePods(time.Unix(int64(1000+60*i), 0), map[string]mpi.Progress{"a": pod}))
-		if !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("look %d: %s", i, got)
-		}
-	}
-}
-
 // A rank that a shell starts is that shell's child: who works counts.
 func TestTheBusiestProcessOfARankCounts(t *testing.T) {
 	var h heldUpRanks

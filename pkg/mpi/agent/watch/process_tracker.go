@@ -37,6 +37,10 @@ type ProcessTracker struct {
 	daemonAt time.Time
 	launchAt time.Time
 	rankAt   time.Time
+	// resent is how much the kernel had sent again before the last look at connections, answered whether each was
+	// answered then.
+	resent   uint64
+	answered bool
 }
 
 // NewProcessTracker returns a tracker of this pod. Started reports whether the agent started one of its children.
@@ -128,9 +132,30 @@ func (t *ProcessTracker) Progress(request mpi.ProgressRequest) mpi.Progress {
 	}
 	result.Evidence = mostTellingProcesses(result.Evidence)
 	if request.Unanswered {
-		result.Unanswered = mostRetried(proc.ConnectAttempts(t.root))
+		result.Unanswered = mostRetried(t.connectAttempts())
+	}
+	if request.Unaccepted {
+		ports := proc.UnacceptedPorts(t.root)
+		result.Unaccepted = ports[:min(len(ports), maxUnaccepted)]
 	}
 	return result
+}
+
+// connectAttempts returns the connections that nobody answers. The kernel is spared its tables as long as it has sent
+// nothing again since all were answered.
+func (t *ProcessTracker) connectAttempts() []proc.ConnectAttempt {
+	resent, known := proc.RetransmittedSegments(t.root)
+	t.mu.Lock()
+	quiet := known && t.answered && t.resent == resent
+	t.mu.Unlock()
+	if quiet {
+		return nil
+	}
+	attempts := proc.ConnectAttempts(t.root)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.resent, t.answered = resent, len(attempts) == 0
+	return attempts
 }
 
 // LaunchAge is how many seconds ago the newest launch began, nil for none.

@@ -55,6 +55,27 @@ func TestTrackerReadsConnectionsForThoseWhoAsk(t *testing.T) {
 	}
 }
 
+// The kernel's tables are large: they are read again only after it has sent something again.
+func TestTrackerSparesAKernelThatResendsNothing(t *testing.T) {
+	const header = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n"
+	blocked := "   0: 0100007F:A1B2 0200007F:1F90 02 00000000:00000001 01:00000032 00000003     0\n"
+	root := fstest.MapFS{}
+	set := func(connections, resent string) {
+		root["self/net/tcp"] = &fstest.MapFile{Data: []byte(header + connections)}
+		root["self/net/snmp"] = &fstest.MapFile{Data: []byte("Tcp: RetransSegs\nTcp: " + resent + "\n")}
+	}
+	watch := &ProcessTracker{agent: 1, now: time.Now, root: root}
+	for i, look := range []struct {
+		connections, resent string
+		want                int
+	}{{"", "7", 0}, {blocked, "7", 0}, {blocked, "8", 1}, {blocked, "8", 1}, {"", "8", 0}} {
+		set(look.connections, look.resent)
+		if got := watch.Progress(mpi.ProgressRequest{Unanswered: true}).Unanswered; len(got) != look.want {
+			t.Errorf("look %d: %v", i, got)
+		}
+	}
+}
+
 func TestTrackerKnowsWhenTheNewestLaunchBegan(t *testing.T) {
 	now := time.Unix(100, 0)
 	watch := &ProcessTracker{agent: 1, root: fstest.MapFS{}, now: func() time.Time { return now }, rankAt: now}

@@ -19,10 +19,10 @@ func blockedPod() mpi.Progress {
 // A job is not ended for what may pass; one that fails by itself meanwhile has its cause.
 func TestStallsArePostedAsLongAsTheyLastAndLoggedOnce(t *testing.T) {
 	var logged strings.Builder
-	w := StallWatch{Log: log.New(&logged, "", 0)}
+	w := NewStallWatch(log.New(&logged, "", 0))
 	begin := time.Unix(1000, 0)
 	look := LaunchLook{
-		Works: true, Connections: true, Nodes: []mpi.Host{{Name: "a.j"}, {Name: "b.j"}},
+		Works: true, Nodes: []mpi.Host{{Name: "a.j"}, {Name: "b.j"}},
 		Table: mpi.HostTable{Hosts: []mpi.HostAddress{{Name: "a.j", Address: "10.0.0.1"}, {Name: "b.j", Address: "10.0.0.2"}}},
 	}
 	var found []mpi.JobWarning
@@ -47,16 +47,19 @@ func TestLooksAreRareInALongRun(t *testing.T) {
 		timings mpi.LaunchTimings
 		age     time.Duration
 		nodes   int
+		doubts  bool
 		want    time.Duration
 	}{
-		"a launch":        {mpi.LaunchTimings{}, time.Second, 2, firstLaunchPoll},
-		"a script":        {mpi.LaunchTimings{}, time.Minute, 2, launchPoll},
-		"ranks at work":   {mpi.LaunchTimings{RankSeconds: &ran}, time.Second, 2, workPoll},
-		"ranks for hours": {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 2, workPoll},
-		"many nodes":      {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 64, 16 * time.Second},
-		"a great many":    {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 5000, time.Minute},
+		"a launch":          {mpi.LaunchTimings{}, time.Second, 2, false, firstLaunchPoll},
+		"a script":          {mpi.LaunchTimings{}, time.Minute, 2, false, launchPoll},
+		"ranks at work":     {mpi.LaunchTimings{RankSeconds: &ran}, time.Second, 2, false, workPoll},
+		"ranks for hours":   {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 2, false, workPoll},
+		"many nodes":        {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 64, false, 16 * time.Second},
+		"a great many":      {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 5000, false, time.Minute},
+		"in doubt":          {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 2, true, firstLaunchPoll},
+		"in doubt, of many": {mpi.LaunchTimings{RankSeconds: &ran}, time.Hour, 1000, true, 50 * time.Second},
 	} {
-		if got := PollInterval(c.timings, c.age, c.nodes); got != c.want {
+		if got := PollInterval(c.timings, c.age, c.nodes, c.doubts); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -17,15 +17,18 @@ import (
 // ranks call each other, on ports that the system chooses. So the agents look at the connections of their pods that nobody answers.
 
 const (
-	// launchTimeout is how long a connection must have been without an answer in a launch, workTimeout once a rank ran:
-	// then a peer may just be too busy to accept. Before fewRetries it may have been only a packet that got lost. In a
-	// launch the time counts from the first retry on; connections are few then, and in work they come and go.
+	// launchTimeout is how long a connection must have been without an answer in a launch: a network may need a
+	// while for new pods. workWarning is how long once a rank ran, if the other pod answers its agent and its
+	// program accepts what comes, and workTimeout is how long until it explains a failure. Before fewRetries it
+	// may have been only a packet that got lost. The time counts from the first retry on.
 	launchTimeout = 10 * time.Second
+	workWarning   = 6 * time.Second
 	workTimeout   = time.Minute
 	fewRetries    = 3
 	firstRetry    = 1
-	// maxUnanswered bounds what a pod says about its connections.
+	// maxUnanswered and maxUnaccepted bound what a pod says about its connections.
 	maxUnanswered = 16
+	maxUnaccepted = 1024
 )
 
 // openConnection is a connection between two pods of the job that nobody answers.
@@ -34,35 +37,65 @@ type openConnection struct {
 	to   string
 }
 
-// unansweredConnections remembers since when calls are open.
-type unansweredConnections map[openConnection]time.Time
+// openSince is when a connection was first seen without an answer, and how often it had been tried by then. If the
+// program on the other side was seen to be busy, both count from then.
+type openSince struct {
+	at      time.Time
+	retries int
+	busy    bool
+}
 
-// observePods takes in the calls of all pods, and finds one that has been open for too long, the first in the order of the table.
-func (c unansweredConnections) observePods(now time.Time, table mpi.HostTable, pods map[string]mpi.Progress, works bool) *verdict.BlockedConnection {
-	limit, noted := launchTimeout, firstRetry
-	if works {
-		limit, noted = workTimeout, fewRetries
-	}
+// unansweredConnections remembers since when calls are open.
+type unansweredConnections map[openConnection]openSince
+
+// observePods takes in the unanswered connections of all pods, and returns the oldest if it has waited for too long; of
+// several the first in the order of the table.
+func (c unansweredConnections) observePods(look LaunchLook) *verdict.BlockedConnection {
 	var found *verdict.BlockedConnection
 	still := map[openConnection]bool{}
-	for _, from := range table.Hosts {
-		for _, attempt := range pods[hosts.FirstLabel(from.Name)].Unanswered {
-			to, port, ours := podAtAddress(table, attempt.To)
-			if !ours || attempt.Retries < noted {
+	for _, from := range look.Table.Hosts {
+		for _, attempt := range look.Pods[hosts.FirstLabel(from.Name)].Unanswered {
+			to, port, ours := podAtAddress(look.Table, attempt.To)
+			if !ours || attempt.Retries < firstRetry {
 				continue
 			}
 			this := openConnection{from.Name, attempt.To}
 			still[this] = true
-			if _, known := c[this]; !known {
-				c[this] = now
+			peer, answers := look.Pods[hosts.FirstLabel(to.Name)]
+			busy := slices.Contains(peer.Unaccepted, port)
+			if _, known := c[this]; !known || busy {
+				c[this] = openSince{look.At, attempt.Retries, busy}
 			}
-			if open := now.Sub(c[this]); open >= limit && attempt.Retries >= fewRetries && found == nil {
+			open := look.At.Sub(c[this].at)
+			if attempt.Retries < fewRetries || found != nil && open <= found.Open {
+				continue
+			}
+			again := attempt.Retries > c[this].retries && answers && look.Unaccepted
+			if open >= blockedAfter(look.Works) || look.Works && again && open >= workWarning {
 				found = &verdict.BlockedConnection{From: from, To: to, Port: port, Open: open}
 			}
 		}
 	}
-	maps.DeleteFunc(c, func(old openConnection, _ time.Time) bool { return !still[old] })
+	maps.DeleteFunc(c, func(old openConnection, _ openSince) bool { return !still[old] })
 	return found
+}
+
+// blockedAfter is how long a connection may stay without an answer before it explains a failure.
+func blockedAfter(works bool) time.Duration {
+	if works {
+		return workTimeout
+	}
+	return launchTimeout
+}
+
+// areNew reports whether a connection has been open for so short that the next look may name it.
+func (c unansweredConnections) areNew(now time.Time) bool {
+	for _, since := range c {
+		if !since.busy && now.Sub(since.at) < 2*workWarning {
+			return true
+		}
+	}
+	return false
 }
 
 // podAtAddress returns the pod that has an address, and the port.

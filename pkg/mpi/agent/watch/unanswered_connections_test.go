@@ -24,27 +24,38 @@ func TestUnansweredCalls(t *testing.T) {
 		reason string
 		works  bool
 		looks  []look
-		want   string
+		// mute says that the other pod does not answer, busy that its program accepts nothing.
+		mute, busy bool
+		want       string
 	}{
-		"daemon calls back": {"nobody answers it", false, []look{{5 * time.Second, mpirun, 3}, {15 * time.Second, mpirun, 4}}, "check NetworkPolicies: Worker 1 (10.0.0.3) cannot reach Launcher (10.0.0.1) port 36859: no answer for more than 10s"},
-		"from the start":    {"the time counts from the first retry", false, []look{{2 * time.Second, mpirun, 1}, {12 * time.Second, mpirun, 3}}, "no answer for more than 10s"},
-		"a moment":          {"a network may need it", false, []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, mpirun, 4}}, ""},
-		"lost packets":      {"some get lost", false, []look{{5 * time.Second, mpirun, 2}, {15 * time.Second, mpirun, 2}}, ""},
-		"answered between":  {"the next call is another", false, []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, rank, 3}, {15 * time.Second, mpirun, 3}}, ""},
-		"ranks, others":     {"where ranks work connections come and go: another one may just be new", true, []look{{0, rank, 1}, {time.Minute, rank, 3}}, ""},
-		"ranks, busy":       {"a rank that computes may be slow to accept", true, []look{{0, rank, 3}, {59 * time.Second, rank, 6}}, ""},
-		"ranks":             {"but not for a minute", true, []look{{0, rank, 3}, {time.Minute, rank, 6}}, "cannot reach Worker 0 (10.0.0.2) port 1024"},
-		"not of this job":   {"what a program asks of others is its own business", true, []look{{0, "192.0.2.2:443", 3}, {time.Hour, "192.0.2.2:443", 6}}, ""},
-		"nobody asks":       {"", false, nil, ""},
+		"daemon calls back": {reason: "nobody answers it", looks: []look{{5 * time.Second, mpirun, 3}, {15 * time.Second, mpirun, 4}}, want: "check NetworkPolicies: Worker 1 (10.0.0.3) cannot reach Launcher (10.0.0.1) port 36859: no answer for more than 10s"},
+		"from the start":    {reason: "the time counts from the first retry", looks: []look{{2 * time.Second, mpirun, 1}, {12 * time.Second, mpirun, 3}}, want: "no answer for more than 10s"},
+		"a moment":          {reason: "a network may need it", looks: []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, mpirun, 4}}},
+		"lost packets":      {reason: "some get lost", looks: []look{{5 * time.Second, mpirun, 2}, {15 * time.Second, mpirun, 2}}},
+		"answered between":  {reason: "the next call is another", looks: []look{{5 * time.Second, mpirun, 3}, {10 * time.Second, rank, 3}, {15 * time.Second, mpirun, 3}}},
+		"ranks":             {reason: "its kernel would answer", works: true, looks: []look{{0, rank, 3}, {2 * time.Second, rank, 4}, {6 * time.Second, rank, 5}}, want: "cannot reach Worker 0 (10.0.0.2) port 1024"},
+		"ranks, at once":    {reason: "a link may be down for a moment", works: true, looks: []look{{0, rank, 3}, {4 * time.Second, rank, 5}}},
+		"ranks, no retry":   {reason: "the answer to the next retry may be on its way", works: true, looks: []look{{0, rank, 5}, {12 * time.Second, rank, 5}}},
+		"ranks, busy":       {reason: "a rank that computes may be slow to accept, and the kernel drops calls for it", works: true, busy: true, looks: []look{{0, rank, 3}, {time.Minute, rank, 6}, {2 * time.Minute, rank, 6}}},
+		"ranks, mute":       {reason: "a machine that is gone is not blocked", works: true, mute: true, looks: []look{{0, rank, 3}, {59 * time.Second, rank, 6}}},
+		"ranks, long mute":  {reason: "but not for a minute", works: true, mute: true, looks: []look{{0, rank, 3}, {time.Minute, rank, 6}}, want: "cannot reach Worker 0 (10.0.0.2) port 1024"},
+		"not of this job":   {reason: "what a program asks of others is its own business", works: true, looks: []look{{0, "192.0.2.2:443", 3}, {time.Hour, "192.0.2.2:443", 6}}},
+		"nobody asks":       {},
 	}
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			open := unansweredConnections{}
 			var got *verdict.BlockedConnection
-			for _, l := range c.looks {
+			for i, l := range c.looks {
 				pods := map[string]mpi.Progress{"demo-node-0-1": {Unanswered: []mpi.UnansweredConnection{{To: l.to, Retries: l.retries}}}}
-				got = open.observePods(begin.Add(l.after), blockedTable, pods, c.works)
+				if !c.mute {
+					pods["demo-node-0-0"] = mpi.Progress{}
+				}
+				if c.busy {
+					pods["demo-node-0-0"] = mpi.Progress{Unaccepted: []uint16{1024}}
+				}
+				got = open.observePods(LaunchLook{At: begin.Add(l.after), Table: blockedTable, Pods: pods, Works: c.works, Unaccepted: i > 0})
 			}
 			switch {
 			case (got != nil) != (c.want != ""):

@@ -47,8 +47,10 @@ func HasLeftQueue(trainJob *trainer.TrainJob) bool {
 // leaves what was said.
 type QueueWait struct {
 	// Text is empty where there is nothing to say of a wait.
-	Text  string
-	Known bool
+	Text string
+	// Position counts from 1, Length the jobs that wait, 20 for more; 0 if Kueue does not report them.
+	Position, Length int
+	Known            bool
 }
 
 // NoQueueWait is that there is nothing to say: what was said goes.
@@ -163,7 +165,11 @@ func (l LocalQueue) WaitOf(trainJob *trainer.TrainJob, now time.Time) (wait Queu
 	case e.admitted:
 		return NoQueueWait(), 0
 	}
-	return QueueWait{Text: l.waitText(e, known, now), Known: true}, e.rank
+	wait = QueueWait{Text: l.waitText(e, known, now), Known: true}
+	if known && e.Reserved.IsZero() && e.rank > 0 && e.rank <= positionsTold && l.length > 0 {
+		wait.Position, wait.Length = e.rank, min(l.length, positionsTold)
+	}
+	return wait, e.rank
 }
 
 // waitText does not move for jobs beyond the first ones: each change would be one of thousands of statuses.

@@ -107,8 +107,12 @@ func TestLineSaysOfAWait(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			wait, rank := NewLocalQueue("jobs", tc.workloads, tc.order).WaitOf(demo(time.Minute), now)
-			if want := (QueueWait{"; waits in queue `jobs`" + tc.want, true}); wait != want || rank != tc.rank {
-				t.Errorf("%s:\n got %+v, rank %d\nwant %+v, rank %d", tc.reason, wait, rank, want, tc.rank)
+			if want := "; waits in queue `jobs`" + tc.want; wait.Text != want || !wait.Known || rank != tc.rank {
+				t.Errorf("%s:\n got %+v, rank %d\nwant %s, rank %d", tc.reason, wait, rank, want, tc.rank)
+			}
+			named := strings.Contains(tc.want, fmt.Sprintf("position %d of ", wait.Position))
+			if named != strings.Contains(tc.want, " at position ") || wait.Position > wait.Length {
+				t.Errorf("%s: at position %d of %d, and the text is `%s`", tc.reason, wait.Position, wait.Length, tc.want)
 			}
 		})
 	}

@@ -81,6 +81,8 @@ type GateState struct {
 	Result *mpi.GateResult
 	// Warnings are what the agents see go wrong since the gate has passed.
 	Warnings []mpi.JobWarning
+	// Training is the progress of the program, nil if it has reported none.
+	Training *mpi.TrainingProgress
 	// Error says why the launcher cannot be reached.
 	Error string
 	// GaveUp says that the controller will not try again: the launcher refused, or there is no usable key.

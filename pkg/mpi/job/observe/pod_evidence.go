@@ -34,7 +34,7 @@ func EvidenceOf(pod *corev1.Pod) diagnose.Pod {
 		result.Gates = append(result.Gates, gate.Name)
 	}
 	result.GPUs, result.GPUResource = gpuRequest(pod.Spec)
-	result.Containers = append(containersOf(pod.Status.InitContainerStatuses, true), containersOf(pod.Status.ContainerStatuses, false)...)
+	result.Containers = append(containersOf(pod.Spec.InitContainers, pod.Status.InitContainerStatuses, true), containersOf(pod.Spec.Containers, pod.Status.ContainerStatuses, false)...)
 	return result
 }
 
@@ -80,12 +80,16 @@ func gpuRequest(spec corev1.PodSpec) (count int64, name string) {
 	return count, name
 }
 
-func containersOf(statuses []corev1.ContainerStatus, init bool) []diagnose.Container {
+func containersOf(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) []diagnose.Container {
 	result := make([]diagnose.Container, 0, len(statuses))
 	for _, status := range statuses {
 		c := diagnose.Container{
 			Name: status.Name, Image: status.Image, Init: init, Restarts: int(status.RestartCount), Ready: status.Ready,
 			End: containerEnd(status.State.Terminated), LastEnd: containerEnd(status.LastTerminationState.Terminated),
+		}
+		of := slices.IndexFunc(specs, func(s corev1.Container) bool { return s.Name == status.Name })
+		if of >= 0 && !specs[of].Resources.Limits.Memory().IsZero() {
+			c.MemoryLimit = specs[of].Resources.Limits.Memory().String()
 		}
 		if w := status.State.Waiting; w != nil {
 			c.Waiting = &diagnose.ContainerWaiting{Reason: w.Reason, Message: w.Message}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -82,6 +83,23 @@ func LauncherOf(pods []*corev1.Pod) *corev1.Pod {
 		return pods[0]
 	}
 	return nil
+}
+
+// MainContainerStart is when the main container of a pod started, zero if it has not.
+func MainContainerStart(pod *corev1.Pod) metav1.Time {
+	if pod == nil {
+		return metav1.Time{}
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		switch {
+		case status.Name != mpi.Container:
+		case status.State.Running != nil:
+			return status.State.Running.StartedAt
+		case status.State.Terminated != nil:
+			return status.State.Terminated.StartedAt
+		}
+	}
+	return metav1.Time{}
 }
 
 // IsTerminal reports whether a pod has ended.

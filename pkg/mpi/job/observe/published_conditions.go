@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -30,7 +31,23 @@ func (o Observed) PublishedPodLoss() []diagnose.Cause {
 	if c == nil || c.Status != metav1.ConditionFalse || !diagnose.MustBeRecorded(mpi.Reason(c.Reason)) {
 		return nil
 	}
-	return []diagnose.Cause{diagnose.CauseFromRecord(mpi.Reason(c.Reason), c.Message, c.LastTransitionTime.Time)}
+	lost := diagnose.Cause{Reason: mpi.Reason(c.Reason), Message: c.Message}
+	if r, _ := jobv1.Read(o.TrainJob.Annotations, o.TrainJob.UID); r.Cause != nil {
+		// Users may write the record: it divides the words of the condition, and adds none.
+		divided := CauseOf(*r.Cause)
+		if divided.Text() == c.Message {
+			lost.Message, lost.Remedy, lost.Lines = divided.Message, divided.Remedy, divided.Lines
+		}
+	}
+	return []diagnose.Cause{diagnose.NotedEarlier(lost, c.LastTransitionTime.Time)}
+}
+
+// CauseOf returns a recorded cause as package diagnose has it.
+func CauseOf(c jobv1.Cause) diagnose.Cause {
+	return diagnose.Cause{
+		Reason: mpi.Reason(c.Reason), Message: c.Message, Remedy: c.Remedy, Lines: c.Lines,
+		Pod: c.Pod, Machine: c.Machine, Rank: c.Rank, ExitCode: c.ExitCode, Signal: c.Signal,
+	}
 }
 
 // RestartFormat begins the message of the condition Restarting.

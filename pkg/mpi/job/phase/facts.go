@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
@@ -19,7 +20,8 @@ type Facts struct {
 	// Want is how many there should be.
 	Want int
 
-	cause func() *diagnose.Cause
+	cause  func() *diagnose.Cause
+	record func() jobv1.Record
 	// allEvidence is what package diagnose looks at.
 	allEvidence func() []diagnose.Pod
 	end         func() *JobEnd
@@ -28,7 +30,7 @@ type Facts struct {
 
 // JobState is the phase of a job with what made it so.
 type JobState struct {
-	Phase Phase
+	Phase jobv1.Phase
 	// Foreign is true when another controller of TrainJobs made the JobSet.
 	Foreign bool
 	// End is how the job ends in this pass, nil while it does not.
@@ -56,6 +58,10 @@ func DeriveFacts(o observe.Observed) *Facts {
 	}
 	f.allEvidence = sync.OnceValue(func() []diagnose.Pod { return f.evidenceOf(f.All) })
 	f.cause = sync.OnceValue(f.findCause)
+	f.record = sync.OnceValue(func() jobv1.Record {
+		record, _ := jobv1.Read(f.TrainJob.Annotations, f.TrainJob.UID)
+		return record
+	})
 	f.end = sync.OnceValue(f.findEnd)
 	f.state = sync.OnceValue(f.findState)
 	return f
@@ -73,6 +79,9 @@ func (f *Facts) currentEvidence() []diagnose.Pod {
 
 // Cause returns what went wrong first, or nil when nothing shows why the job failed.
 func (f *Facts) Cause() *diagnose.Cause { return f.cause() }
+
+// Record returns the record in the annotations of the TrainJob. Users may write them: it decides nothing.
+func (f *Facts) Record() jobv1.Record { return f.record() }
 
 // State returns the phase of the job with what made it so. All has to be read by then.
 func (f *Facts) State() JobState { return f.state() }

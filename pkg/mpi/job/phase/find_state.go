@@ -6,6 +6,7 @@ import (
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -28,7 +29,7 @@ func (f *Facts) findState() JobState {
 	case f.JobSetGone(): // whether its runtime is still there or not
 		return f.endState(f.deletionEnd())
 	case f.Runtime == nil:
-		return JobState{Phase: Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFoundText(f.TrainJob.Spec.RuntimeRef)}}
+		return JobState{Phase: jobv1.Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFoundText(f.TrainJob.Spec.RuntimeRef)}}
 	case !f.Runtime.IsMPI():
 		return JobState{}
 	}
@@ -55,9 +56,9 @@ func (f *Facts) stateBeforeJobSet() JobState {
 		return f.failState(made.TraceRefused.Reason, made.TraceRefused.Message)
 	}
 	made.Attempt, made.Requested = f.PublishedRestarts(), f.RequestedAt()
-	phase := f.suspendedPhaseOr(Creating)
-	if phase == Creating && f.HasPublishedCondition(job.Restarting) {
-		phase = Restarting
+	phase := f.suspendedPhaseOr(jobv1.Creating)
+	if phase == jobv1.Creating && f.HasPublishedCondition(job.Restarting) {
+		phase = jobv1.Restarting
 	}
 	if taken := f.namesTakenByOthers(); len(taken) > 0 {
 		return f.failState(diagnose.NameTaken, "the name is taken by what does not belong to this TrainJob: delete "+strings.Join(taken, ", ")+", or give the TrainJob another name")
@@ -93,23 +94,23 @@ func describeEarlierJob(made job.Job) string {
 // stateWithJobSet is the state of a job that has been started.
 func (f *Facts) stateWithJobSet() JobState {
 	if f.JobSetToDelete() {
-		return JobState{Phase: f.suspendedPhaseOr(Restarting)}
+		return JobState{Phase: f.suspendedPhaseOr(jobv1.Restarting)}
 	}
 	end := f.end()
 	if f.JobSetGone() && (end == nil || !end.Succeeded) {
 		return f.endState(f.deletionEnd())
 	}
 	if again := f.restartAfterFailure(end); again != nil {
-		return JobState{Phase: Restarting, Restart: again}
+		return JobState{Phase: jobv1.Restarting, Restart: again}
 	}
 	switch {
 	case end != nil:
 		return f.endState(f.withRestartCount(*end))
 	case f.JobSetEnds():
-		return JobState{Phase: Stopping, Unexplained: true}
+		return JobState{Phase: jobv1.Stopping, Unexplained: true}
 	}
 	if why := f.holdBeforeResumeCause(); why != nil {
-		return JobState{Phase: Creating, Waiting: why, Held: true}
+		return JobState{Phase: jobv1.Creating, Waiting: why, Held: true}
 	}
 	return JobState{Phase: f.suspendedPhaseOr(f.startedPhase())}
 }
@@ -124,9 +125,9 @@ func (f *Facts) stateUnderTrainer() JobState {
 	case job.IsFinished(f.TrainJob):
 		return f.stateEndedByTrainer()
 	case f.StalePolicies():
-		return JobState{Phase: Creating}
+		return JobState{Phase: jobv1.Creating}
 	}
-	state := JobState{Phase: Creating}
+	state := JobState{Phase: jobv1.Creating}
 	if f.OwnsJobSet() {
 		state.Phase = f.suspendedPhaseOr(f.startedPhase())
 	}
@@ -151,7 +152,7 @@ func (f *Facts) stateUnderTrainer() JobState {
 func (f *Facts) stateEndedByTrainer() JobState {
 	state := JobState{Phase: f.publishedEndPhase()}
 	switch failed := f.PublishedCondition(trainer.TrainJobFailed); {
-	case state.Phase == Complete:
+	case state.Phase == jobv1.Complete:
 		state.End = &JobEnd{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted}}
 	case f.OwnsJobSet() && f.JobSetFailed() != nil:
 		state.End = f.end()

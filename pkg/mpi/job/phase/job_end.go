@@ -27,16 +27,17 @@ type JobEnd struct {
 	Restarts int
 }
 
-// Text is what users read.
-func (e JobEnd) Text() string {
-	text := e.Cause.Text()
-	if e.Restarts == 0 {
-		return text
+// Full returns the cause with the restarts before it.
+func (e JobEnd) Full() diagnose.Cause {
+	if e.Restarts > 0 {
+		e.Message = strings.TrimRight(e.Message, ".") +
+			fmt.Sprintf(" (restarts: %d, which is all that the runtime allows)", e.Restarts)
 	}
-	said, lines, _ := strings.Cut(text, "\n")
-	said += fmt.Sprintf(" (restarts: %d, which is all that the runtime allows)", e.Restarts)
-	return strings.TrimSuffix(said+"\n"+lines, "\n")
+	return e.Cause
 }
+
+// Text is the whole message for users.
+func (e JobEnd) Text() string { return e.Full().Text() }
 
 // JobRestart is what becomes of a JobSet that failed, and is to be made again.
 type JobRestart struct {

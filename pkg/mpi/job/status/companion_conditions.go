@@ -2,10 +2,12 @@ package status
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
@@ -13,26 +15,46 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// CompanionConditions returns the conditions that a companion adds to those of Kubeflow Trainer, or nothing where there is nothing to say.
-func CompanionConditions(f *phase.Facts, d decide.Decision, applied error) []metav1.Condition {
+// ComputeBeside returns the conditions that a companion adds to those of Kubeflow Trainer, and the record of the job;
+// nothing if there is nothing to add.
+func ComputeBeside(f *phase.Facts, d decide.Decision, applied error) ([]metav1.Condition, *jobv1.Record) {
+	c := companionConditions(f, d, applied)
+	if len(c.list) == 0 {
+		return nil, nil
+	}
+	all := slices.Clone(f.TrainJob.Status.Conditions)
+	for _, ours := range c.list {
+		all = append(slices.DeleteFunc(all, func(old metav1.Condition) bool { return old.Type == ours.Type }), ours)
+	}
+	r := newRecord(f, d, all, c.causes)
+	// Its status is Kubeflow Trainer's, and stays in the status.
+	r.Conditions = slices.DeleteFunc(r.Conditions, func(c metav1.Condition) bool {
+		return slices.ContainsFunc(f.Shown, func(shown metav1.Condition) bool { return shown.Type == c.Type })
+	})
+	return c.list, &r
+}
+
+func companionConditions(f *phase.Facts, d decide.Decision, applied error) *conditionBuilder {
 	over := job.IsFinished(f.TrainJob)
 	if applied != nil || f.EndPublished() || over && d.End == nil || !over && f.StalePolicies() {
-		return nil
+		return &conditionBuilder{}
 	}
 	c := newConditionBuilder(f, d.End)
 	if why := missingPolicies(f.Observed); why != "" {
 		c.add(job.Guarded, false, diagnose.NameTaken, why)
 	}
 	if waiting := c.state.Waiting; waiting != nil && d.End == nil {
-		c.addFalse(waiting.Reason, waiting.Text(), job.PodsReady)
+		c.addCause(job.PodsReady, false, "", *waiting)
 		c.addFalse(job.ReasonWaitingForPods, waitingForPods, job.Running)
 	} else {
 		c.addProgress(f, d.End)
 	}
 	if d.End != nil && !d.End.Succeeded {
-		c.add(job.Diagnosed, true, d.End.Reason, cmp.Or(d.End.Text(), "nobody knows why"))
+		why := d.End.Full()
+		why.Message = cmp.Or(why.Message, "nobody knows why")
+		c.addCause(job.Diagnosed, true, "", why)
 	}
-	return c.list
+	return c
 }
 
 // missingPolicies says which of what keeps strangers out is somebody else's, and what that means; the empty string when nothing is.

@@ -6,8 +6,9 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -16,9 +17,10 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// ComputeStatus returns the status of a TrainJob after a decision was carried out. Applied is the error of doing so, nil when
-// everything was done; without it a job does not end, so that what belongs to the end is tried again.
-func ComputeStatus(f *phase.Facts, d decide.Decision, applied error) trainer.TrainJobStatus {
+// Compute returns the status and the record of a TrainJob after a decision was carried out; the record is nil if it
+// stays as it is. Applied is the error of carrying it out, nil if everything was done; with an error a job does not
+// end, so that its end is tried again.
+func Compute(f *phase.Facts, d decide.Decision, applied error) (trainer.TrainJobStatus, *jobv1.Record) {
 	status := *f.TrainJob.Status.DeepCopy()
 	if f.OwnsJobSet() && (!d.Finished || f.JobSetEnded()) {
 		status.JobsStatus = jobsStatus(f.JobSet)
@@ -30,9 +32,13 @@ func ComputeStatus(f *phase.Facts, d decide.Decision, applied error) trainer.Tra
 		status.JobsStatus = countsAfterLauncher(status.JobsStatus, d.End.Succeeded)
 	}
 	if !d.Finished && (d.End != nil || !f.State().Unexplained) {
-		status.Conditions = conditionsOf(f, d, applied)
+		c := builtConditions(f, d, applied)
+		status.Conditions = c.inOrder()
+		if d.End == nil || applied == nil {
+			return status, ptr.To(newRecord(f, d, status.Conditions, c.causes))
+		}
 	}
-	return status
+	return status, nil
 }
 
 // newConditionBuilder begins with nothing. An end that the API server made of the decision comes instead of what the job waited for.
@@ -41,10 +47,13 @@ func newConditionBuilder(f *phase.Facts, end *phase.JobEnd) *conditionBuilder {
 	if end != nil && state.End == nil {
 		state.Waiting, state.Held, state.Restart = nil, false, nil
 	}
-	return &conditionBuilder{now: f.Now, generation: f.TrainJob.Generation, earlier: f.TrainJob.Status.Conditions, state: state}
+	return &conditionBuilder{
+		now: f.Now, generation: f.TrainJob.Generation, earlier: f.TrainJob.Status.Conditions, state: state,
+		causes: map[string]diagnose.Cause{},
+	}
 }
 
-func conditionsOf(f *phase.Facts, d decide.Decision, applied error) []metav1.Condition {
+func builtConditions(f *phase.Facts, d decide.Decision, applied error) *conditionBuilder {
 	c := newConditionBuilder(f, d.End)
 	c.addCreated(f, d.End, applied)
 	c.addSuspended(f.SuspendWanted(), f.Eviction, f.Wait)
@@ -56,12 +65,12 @@ func conditionsOf(f *phase.Facts, d decide.Decision, applied error) []metav1.Con
 	case f.OwnsJobSet(), f.JobSetGone(), len(d.Create) > 0 && applied == nil:
 		c.addProgress(f, d.End)
 	case c.state.Held:
-		c.addFalse(c.state.Waiting.Reason, c.state.Waiting.Text(), job.PodsReady)
+		c.addCause(job.PodsReady, false, "", *c.state.Waiting)
 	}
 	if d.End != nil && applied == nil {
 		c.addEnd(*d.End)
 	}
-	return c.inOrder()
+	return c
 }
 
 func (c *conditionBuilder) addCreated(f *phase.Facts, end *phase.JobEnd, applied error) {
@@ -72,9 +81,9 @@ func (c *conditionBuilder) addCreated(f *phase.Facts, end *phase.JobEnd, applied
 	case applied != nil:
 		c.addFalse(diagnose.CreationFailed, applied.Error()+retryMessage(applied), job.Created)
 	case waiting != nil:
-		c.addFalse(waiting.Reason, waiting.Text(), job.Created)
+		c.addCause(job.Created, false, "", *waiting)
 	case end != nil:
-		c.addFalse(end.Reason, end.Text(), job.Created)
+		c.addCause(job.Created, false, "", end.Full())
 	default:
 		c.addTrue(job.ReasonJobSetCreated, allExist, job.Created)
 	}
@@ -94,7 +103,7 @@ func (c *conditionBuilder) addRestarting(f *phase.Facts, end *phase.JobEnd) {
 	earlier, again := apimeta.FindStatusCondition(c.earlier, job.Restarting), c.state.Restart
 	switch {
 	case again != nil:
-		c.add(job.Restarting, true, again.Failure.Reason, fmt.Sprintf(observe.RestartFormat, again.Number, again.Of)+": "+again.Failure.Text())
+		c.addCause(job.Restarting, true, fmt.Sprintf(observe.RestartFormat, again.Number, again.Of)+": ", again.Failure.Full())
 	case earlier == nil:
 	case end == nil && !f.StartedAgain():
 		c.add(job.Restarting, true, mpi.Reason(earlier.Reason), earlier.Message)
@@ -114,7 +123,7 @@ func (c *conditionBuilder) addProgress(f *phase.Facts, end *phase.JobEnd) {
 	case f.SuspendWanted():
 		c.addFalse(job.ReasonSuspended, isSuspended, job.PodsReady, job.Running)
 	case c.state.Held:
-		c.addFalse(waiting.Reason, waiting.Text(), job.PodsReady)
+		c.addCause(job.PodsReady, false, "", *waiting)
 		c.addFalse(job.ReasonSuspended, stillSuspended, job.Running)
 	case !f.OwnsJobSet():
 		c.addFalse(job.ReasonPodsPending, podsPending, job.PodsReady)
@@ -143,7 +152,11 @@ func (c *conditionBuilder) addPodsReady(f *phase.Facts) {
 	case ready:
 		c.addTrue(job.ReasonPodsReady, fmt.Sprintf("all %d pods are ready", f.Want), job.PodsReady)
 	case why != nil:
-		c.addFalse(why.Reason, diagnose.PreferRegistryWords(job.MessageOf(c.earlier, job.PodsReady), *why), job.PodsReady)
+		c.addCause(job.PodsReady, false, "", *why)
+		if shown := diagnose.PreferRegistryWords(job.MessageOf(c.earlier, job.PodsReady), *why); shown != why.Text() {
+			c.list[len(c.list)-1].Message = shown
+			delete(c.causes, job.PodsReady)
+		}
 	default:
 		c.addFalse(job.ReasonPodsPending, podsPending, job.PodsReady)
 	}
@@ -155,7 +168,7 @@ func (c *conditionBuilder) addRunning(warning *diagnose.Cause) {
 		c.addTrue(job.ReasonGatePassed, commandRuns, job.Running)
 		return
 	}
-	c.addTrue(warning.Reason, "the command runs: "+warning.Text(), job.Running)
+	c.addCause(job.Running, true, "the command runs: ", *warning)
 }
 
 // addLaunch tells how far the launcher is.
@@ -169,10 +182,10 @@ func (c *conditionBuilder) addLaunch(f *phase.Facts) {
 		c.addRunning(f.Warning())
 	case phase.LaunchHindered:
 		why := diagnose.GateFailure(*f.Gate.Result)
-		c.addFalse(why.Reason, "the launcher waits for its nodes: "+why.Text(), job.Running)
+		c.addCause(job.Running, false, "the launcher waits for its nodes: ", why)
 	case phase.LaunchRefused:
 		why := diagnose.GateFailure(*f.Gate.Result)
-		c.addFalse(why.Reason, why.Text(), job.Running)
+		c.addCause(job.Running, false, "", why)
 	case phase.LaunchUnreachable:
 		c.addFalse(diagnose.LauncherUnreachable, fmt.Sprintf("the controller cannot reach the agent of launcher pod %s on port %d: %s", f.Launcher().Name, mpi.AgentPort, f.Gate.Error), job.Running)
 	case phase.LaunchWaitsForNodes:

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
@@ -19,7 +20,9 @@ type conditionBuilder struct {
 	generation int64
 	earlier    []metav1.Condition
 	state      phase.JobState
-	list       []metav1.Condition
+	// causes are the typed faults of the conditions, by the type of the condition.
+	causes map[string]diagnose.Cause
+	list   []metav1.Condition
 }
 
 // addSuspended has upstream's words, and Kueue's where it is Kueue that has stopped the job; they stay until the job is resumed. A
@@ -52,6 +55,13 @@ func (c *conditionBuilder) addFalse(reason mpi.Reason, message string, kinds ...
 	}
 }
 
+// addCause adds a condition for a cause, with some words before it.
+func (c *conditionBuilder) addCause(kind string, is bool, before string, cause diagnose.Cause) {
+	cause.Message = before + cause.Message
+	c.causes[kind] = cause
+	c.add(kind, is, cause.Reason, cause.Text())
+}
+
 // keepEarlier leaves conditions as they are.
 func (c *conditionBuilder) keepEarlier(kinds ...string) {
 	for _, kind := range kinds {
@@ -66,7 +76,7 @@ func (c *conditionBuilder) addEnd(e phase.JobEnd) {
 	if e.Succeeded {
 		kind = trainer.TrainJobComplete
 	}
-	c.add(kind, true, e.Reason, e.Text())
+	c.addCause(kind, true, "", e.Full())
 }
 
 func (c *conditionBuilder) add(kind string, status bool, reason mpi.Reason, message string) {

@@ -2,29 +2,18 @@ package status
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
-
-// record is what RecordAnnotation says. Whoever copies a TrainJob copies its annotations: what happened to another one counts for nothing.
-type record struct {
-	UID        types.UID          `json:"uid"`
-	Conditions []metav1.Condition `json:"conditions"`
-}
-
-// recordedMessages are the most bytes of a message in a record, tried in turn until the record fits.
-var recordedMessages = []int{16 << 10, 1 << 10, 128}
 
 // PublishedConditions returns what the status of a TrainJob shows of its conditions: one at most, and none of a job that runs, as under Kubeflow Trainer.
 // Clients of Kubeflow's API know few. The SDK (0.5.0) takes a TrainJob with any condition but Complete and Failed for one that does not run yet,
@@ -83,16 +72,8 @@ func isWarning(c *metav1.Condition) bool {
 
 // AllConditions returns all conditions of a TrainJob, those of its status and those that are recorded.
 func AllConditions(trainJob *trainer.TrainJob) []metav1.Condition {
-	recorded, _ := parseRecord(trainJob)
-	return MergeStatusConditions(recorded, trainJob.Status.Conditions)
-}
-
-// ExecutorConditions are those of a TrainJob that nobody but an executor writes to, with what its status implies where nothing is recorded.
-func ExecutorConditions(trainJob *trainer.TrainJob) []metav1.Condition {
-	if recorded, is := parseRecord(trainJob); is {
-		return MergeStatusConditions(recorded, trainJob.Status.Conditions)
-	}
-	return impliedConditions(trainJob.Status.Conditions)
+	record, _ := jobv1.Read(trainJob.Annotations, trainJob.UID)
+	return MergeStatusConditions(record.Conditions, trainJob.Status.Conditions)
 }
 
 // MergeStatusConditions adds the conditions that a status shows to recorded ones.
@@ -108,21 +89,16 @@ func MergeStatusConditions(recorded, status []metav1.Condition) []metav1.Conditi
 	return all
 }
 
-// RecordedConditions returns those of all conditions that a record tells of. Others may suspend and end a job, and whether it is so is said in the status
-// alone.
+// RecordedConditions returns the conditions that a record tells, in the order of a job's life. Others may suspend and
+// end a job: its status alone tells of that.
 func RecordedConditions(all []metav1.Condition) []metav1.Condition {
-	return slices.DeleteFunc(slices.Clone(all), func(c metav1.Condition) bool {
+	recorded := slices.DeleteFunc(slices.Clone(all), func(c metav1.Condition) bool {
 		return c.Status == metav1.ConditionTrue && slices.Contains([]string{trainer.TrainJobSuspended, trainer.TrainJobComplete, trainer.TrainJobFailed}, c.Type)
 	})
-}
-
-// parseRecord reads a record. One that cannot be read is none: users may write annotations.
-func parseRecord(trainJob *trainer.TrainJob) (recorded []metav1.Condition, is bool) {
-	var said record
-	if json.Unmarshal([]byte(trainJob.Annotations[mpi.RecordAnnotation]), &said) != nil || said.UID != trainJob.UID || said.UID == "" {
-		return nil, false
-	}
-	return said.Conditions, true
+	slices.SortStableFunc(recorded, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
+	})
+	return recorded
 }
 
 // impliedConditions returns the conditions of a job of which no record is needed: it waits for being made, has just been made, or was made suspended.
@@ -161,56 +137,6 @@ func conditionLike(c metav1.Condition, kind string, is bool, reason mpi.Reason, 
 		c.Status = metav1.ConditionTrue
 	}
 	return c
-}
-
-// RecordCompanion returns what RecordAnnotation is to say once a companion has something to add; the status is Kubeflow Trainer's.
-func RecordCompanion(trainJob *trainer.TrainJob, ours []metav1.Condition) string {
-	all, _ := parseRecord(trainJob)
-	for _, c := range ours {
-		all = slices.DeleteFunc(all, func(r metav1.Condition) bool { return r.Type == c.Type })
-	}
-	return encodeRecord(trainJob, append(all, ours...))
-}
-
-// RecordOf returns what RecordAnnotation is to say of all conditions of a TrainJob, empty where its status implies them. Of a job that is over
-// it stays as it is.
-func RecordOf(trainJob *trainer.TrainJob, all []metav1.Condition) string {
-	if apimeta.IsStatusConditionTrue(all, trainer.TrainJobComplete) || apimeta.IsStatusConditionTrue(all, trainer.TrainJobFailed) {
-		return trainJob.Annotations[mpi.RecordAnnotation]
-	}
-	text := encodeRecord(trainJob, all)
-	if text == encodeRecord(trainJob, impliedConditions(PublishedConditions(all))) {
-		return ""
-	}
-	return text
-}
-
-// RecordFits reports whether a TrainJob has room for a record of its conditions.
-func RecordFits(trainJob *trainer.TrainJob, all []metav1.Condition) bool {
-	return encodeRecord(trainJob, all) != ""
-}
-
-// encodeRecord writes conditions in the order of a job's life. It returns the empty string if there is no room for
-// them.
-func encodeRecord(trainJob *trainer.TrainJob, all []metav1.Condition) string {
-	all = RecordedConditions(all)
-	slices.SortStableFunc(all, func(a, b metav1.Condition) int {
-		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
-	})
-	for _, limit := range recordedMessages {
-		for i := range all {
-			all[i].Message = ClipMessage(all[i].Message, limit)
-		}
-		text, err := json.Marshal(record{trainJob.UID, all})
-		if err != nil {
-			panic(err) // strings and times
-		}
-		annotations := job.MergeMaps(trainJob.Annotations, map[string]string{mpi.RecordAnnotation: string(text)})
-		if validation.ValidateAnnotationsSize(annotations) == nil {
-			return string(text)
-		}
-	}
-	return ""
 }
 
 // ClipMessage keeps a message within a limit of bytes. What others said is in it, and they may have said much.

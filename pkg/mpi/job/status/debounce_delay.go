@@ -35,11 +35,14 @@ var steps = map[mpi.Reason]time.Duration{
 
 // DebounceDelay returns how long a status may wait to be written, 0 for one that tells of more than steps on the way and counts
 // of Jobs. The counts of a job that is over change once more.
-func DebounceDelay(before, after trainer.TrainJobStatus) time.Duration {
+func DebounceDelay(before, after trainer.TrainJobStatus, moved bool) time.Duration {
 	if lastJobInactive(before, after) {
 		return 0
 	}
 	wait := DebounceCounts
+	if moved {
+		wait = DebounceReady
+	}
 	if job.HasEndCondition(before) {
 		wait = DebounceStep
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
@@ -26,7 +27,8 @@ func RestoredConditions(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now t
 	if job.IsFinished(trainJob) || len(shown) > 1 || len(shown) == 0 && len(trainJob.Status.JobsStatus) == 0 {
 		return shown
 	}
-	recorded, _ := parseRecord(trainJob)
+	record, _ := jobv1.Read(trainJob.Annotations, trainJob.UID)
+	recorded := record.Conditions
 	requested := restoredRequest(trainJob, jobSet, now)
 	past := metav1.Condition{ObservedGeneration: trainJob.Generation, LastTransitionTime: metav1.NewTime(now)}
 	c := apimeta.FindStatusCondition(recorded, job.Running)

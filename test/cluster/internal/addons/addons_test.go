@@ -51,6 +51,23 @@ func text(t *testing.T, o *unstructured.Unstructured) string {
 	return string(content)
 }
 
+// TestVolumes: a claim without a class finds a volume that pods of any user may write to.
+func TestVolumes(t *testing.T) {
+	var a Addons
+	root := filepath.Join(t.TempDir(), "volumes")
+	if err := a.AddVolumes(root); err != nil {
+		t.Fatal(err)
+	}
+	volume := find(t, a.ground, "PersistentVolume", "shared-0")
+	path, _, _ := unstructured.NestedString(volume.Object, "spec", "hostPath", "path")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o777 || !strings.HasPrefix(path, root) {
+		t.Errorf("%s: %v, %v", path, info, err)
+	}
+	if _, found, _ := unstructured.NestedString(volume.Object, "spec", "storageClassName"); found {
+		t.Error("a volume with a class is not for claims without")
+	}
+}
+
 func TestRender(t *testing.T) {
 	a := rendered(t)
 	if len(a.workloads) != 2 {

@@ -94,7 +94,7 @@ func (c *Cluster) removeFiles() error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range append(folders, c.dirs.PKI()) {
+	for _, folder := range append(folders, c.dirs.PKI(), c.dirs.Volumes()) {
 		if err := os.RemoveAll(folder); err != nil {
 			return fmt.Errorf("remove %s: %w", folder, err)
 		}

@@ -119,7 +119,11 @@ func (c *Cluster) make(ctx context.Context) (*made, error) {
 		if err != nil {
 			return nil, err
 		}
-		return addons.Render(module, definitions, time.Now())
+		rendered, err := addons.Render(module, definitions, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		return rendered, rendered.AddVolumes(c.dirs.Volumes())
 	}
 	return m, nil
 }

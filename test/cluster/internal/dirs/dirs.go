@@ -68,6 +68,9 @@ func (d Dirs) Logs(i int) string { return filepath.Join(d.State, "log", nodeName
 // PKI holds certificates, keys and kubeconfigs.
 func (d Dirs) PKI() string { return filepath.Join(d.State, "pki") }
 
+// Volumes holds what is on the PersistentVolumes of the cluster. It goes with `down`.
+func (d Dirs) Volumes() string { return filepath.Join(d.State, "volumes") }
+
 // Kubeconfig is the administrator's.
 func (d Dirs) Kubeconfig() string { return filepath.Join(d.PKI(), "admin.conf") }
 

@@ -1,4 +1,4 @@
-package watch
+package usage
 
 import (
 	"testing"
@@ -6,15 +6,15 @@ import (
 )
 
 func TestOOMKills(t *testing.T) {
-	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	cases := map[string]struct {
 		reason string
 		files  fstest.MapFS
-		want   int
+		want   int64
 		found  bool
 	}{
 		"v2": {"a container sees its own cgroup at the root", fstest.MapFS{
-			"proc/self/cgroup": file("0::/\n"), "sys/fs/cgroup/memory.events": file("low 0\noom 3\noom_kill 2\noom_group_kill 0\n"),
+			"proc/self/cgroup":            file("0::/\n"),
+			"sys/fs/cgroup/memory.events": file("low 0\noom 3\noom_kill 2\noom_group_kill 0\n"),
 		}, 2, true},
 		"v1 in a container": {"the path is the host's, the mount is the container's", fstest.MapFS{
 			"proc/self/cgroup":                        file("9:cpu,cpuacct:/kubepods/a\n4:memory:/kubepods/a\n0::/\n"),
@@ -28,12 +28,14 @@ func TestOOMKills(t *testing.T) {
 		"v2 nested": {"the own cgroup", fstest.MapFS{
 			"proc/self/cgroup": file("0::/x\n"), "sys/fs/cgroup/x/memory.events": file("oom_kill 4\n"),
 		}, 4, true},
-		"old kernel": {"no counter", fstest.MapFS{"sys/fs/cgroup/memory/memory.oom_control": file("under_oom 0\n")}, 0, false},
-		"nothing":    {"no cgroup file system", fstest.MapFS{}, 0, false},
+		"old kernel": {"no counter", fstest.MapFS{
+			"sys/fs/cgroup/memory/memory.oom_control": file("under_oom 0\n"),
+		}, 0, false},
+		"nothing": {"no cgroup file system", fstest.MapFS{}, 0, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got, found := oomKills(c.files); got != c.want || found != c.found {
+			if got, found := findCgroup(c.files).oomKills(); got != c.want || found != c.found {
 				t.Errorf("%s: got %d, %v", c.reason, got, found)
 			}
 		})

@@ -1,4 +1,5 @@
-package reconciler
+// Package selfsigned makes certificates that are their own authority, for servers that hand it to their clients.
+package selfsigned
 
 import (
 	"crypto/ecdsa"
@@ -13,18 +14,20 @@ import (
 	"time"
 )
 
-// newSelfSignedCertificate makes a certificate for a host, which is a name or an IP address, and its key, both as PEM.
-func newSelfSignedCertificate(host string, now time.Time, life time.Duration) (certificate, key []byte, err error) {
+// New returns a certificate for a host, which is a name or an IP address, and its key, both as PEM. It ends a life
+// after now.
+func New(host string, now time.Time, life time.Duration) (certificate, key []byte, err error) {
 	pair, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make key: %w", err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: host},
-		// The clock of who reads it may be behind.
+		// The clock of a client may be behind.
 		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(life),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA:        true, BasicConstraintsValid: true,
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		template.IPAddresses = []net.IP{ip}
@@ -39,5 +42,6 @@ func newSelfSignedCertificate(host string, now time.Time, life time.Duration) (c
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode key: %w", err)
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), nil
+	certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return certificate, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), nil
 }

@@ -35,9 +35,10 @@ type port struct {
 	number   int
 }
 
-// numbers are the ports that matter to somebody: of the agent, DNS and its metrics, the API server, kubelet, etcd, node ports, storage and
-// what specs name, one beside it, and the first and the last.
-var numbers = []int{1, 22, 53, 54, 111, 443, 2049, mpi.AgentPort, 2379, 6443, 8080, 8081, 8181, 9443, 10250, 30000, 32767, 65535}
+// numbers are the ports of the agent, DNS and its metrics, the API server, kubelet, etcd, node ports, storage, the status
+// server of Kubeflow Trainer and the ports in specs, one beside them, and the first and the last.
+var numbers = []int{1, 22, 53, 54, 111, 443, 2049, mpi.AgentPort, 2379, 6443, 8080, 8081, 8181, 9443, 10250,
+	mpi.TrainerStatusPort, mpi.TrainerStatusPort + 1, 30000, 32767, 65535}
 
 func packetPorts() []port {
 	var all []port
@@ -67,7 +68,7 @@ func newWorld(t *testing.T, objects []object.Object, tenants []string, jobs []jo
 			w.namespace(o.ID.Name, namespace.Labels)
 		}
 	}
-	for _, name := range []string{"kube-system", "monitoring", "gateway", "lockstep-system", "elsewhere"} {
+	for _, name := range []string{"kube-system", "monitoring", "gateway", "lockstep-system", "kubeflow", "elsewhere"} {
 		if w.namespaces[name] == nil {
 			w.namespace(name, nil)
 		}
@@ -107,6 +108,10 @@ func (w *world) platform() {
 	w.pod("gateway", "gateway", nil)
 	w.pod("lockstep-system", "neighbour", nil)
 	controller := map[string]string{mpi.ControllerLabel: mpi.ControllerName, "app.kubernetes.io/instance": mpi.ControllerName}
+	trainer := map[string]string{"app.kubernetes.io/name": "kubeflow-trainer"}
+	w.pod("kubeflow", "trainer", trainer)
+	w.pod("kubeflow", "neighbour", nil)
+	w.pod("elsewhere", "trainer of nobody", trainer)
 	w.pod("elsewhere", "controller of nobody", controller)
 	// As charts/mpi-controller has them.
 	w.pod("lockstep-system", "controller", controller).ports = map[int]string{8080: "metrics", 8081: "health", 9443: "webhook"}

@@ -36,6 +36,7 @@ func clusterRules() []Rule {
 		pinnedMemoryIsGuarded,
 		limitsAreEnforced,
 		alertsSeeSamples,
+		monitoringKeepsNamespaces,
 		certifiedRuntimesHere,
 		certifiedOnce,
 	}

@@ -45,7 +45,7 @@ func findWithoutOneLetter(name string, isThere func(shorter []byte) bool) string
 
 // standardNamespaces are those that clusters have by Kubernetes, by engines and by monitoring.
 var standardNamespaces = []string{
-	"kube-system", "flux-system", "argocd", "monitoring", "openshift-gitops", "openshift-dns", "openshift-monitoring", "openshift-user-workload-monitoring",
+	"kube-system", "flux-system", "argocd", "monitoring", "openshift-gitops", "openshift-dns", plan.PlatformMonitoring, plan.ProjectMonitoring,
 }
 
 // namespacesNotMisspelled warns of namespaces of others whose names differ by one letter from one that the cluster has: nobody is there.

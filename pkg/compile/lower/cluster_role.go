@@ -43,7 +43,7 @@ var (
 // sharedObjects adds what the whole cluster shares.
 func (b *builder) sharedObjects(c *plan.Cluster) {
 	for _, name := range c.PlatformNamespaces() {
-		b.platformNamespace(name)
+		b.platformNamespace(c, name)
 	}
 	b.clusterRole(viewerRule, viewerRole, viewerRules(c))
 	b.clusterRole(editorRule, editorRole, editorRules(c))

@@ -12,11 +12,19 @@ var (
 	platformNamespaceRule = origin.Rule("platform namespace", "the pods of the platform have namespaces of their own, away from those of tenants")
 	platformSecurity      = origin.Rule("platform namespace", "the pods of the platform need nothing that `restricted` refuses")
 	kueueRule             = origin.Rule("managed by Kueue", "Red Hat's Kueue looks at jobs of namespaces with this label only: elsewhere they would pass its queues")
+	aiProjectRule         = origin.Rule("project of OpenShift AI", "its dashboard lists namespaces with this label as projects; a dashboard that is not installed costs nothing")
+	scrapedRule           = origin.Rule("scraped by the platform", "OpenShift's own Prometheus, in openshift-monitoring, scrapes namespaces with this label only")
 	rdmaSecurity          = origin.Rule("pinned memory", "`restricted` has no exception for IPC_LOCK, so it only warns here; what enforces is an admission policy, which is `restricted` with that exception")
 )
 
 // displayNameAnnotation is how OpenShift's console calls a project.
 const displayNameAnnotation = "openshift.io/display-name"
+
+// projectLabel marks the projects of OpenShift AI, platformMonitoringLabel the namespaces that OpenShift's Prometheus scrapes.
+const (
+	projectLabel            = "opendatahub.io/dashboard"
+	platformMonitoringLabel = "openshift.io/cluster-monitoring"
+)
 
 // securityLabel marks namespaces whose pods may pin memory: for them an admission policy asks for what the Pod Security Standard
 // `restricted` asks for, with the exception of IPC_LOCK (docs/decisions/2026-11-21-pinned-memory.md).
@@ -26,9 +34,12 @@ const (
 )
 
 // platformNamespace adds a namespace of the platform. Its pods need nothing that `restricted` forbids.
-func (b *builder) platformNamespace(name plan.Value[string]) {
+func (b *builder) platformNamespace(c *plan.Cluster, name plan.Value[string]) {
 	level := plan.Value[string]{V: "restricted", Origin: *platformSecurity}
 	labels := append(podSecurityLabels(&level), object.Text(managedByLabel, managedBy, managed))
+	if c.OpenShift && name.V == c.ControllerNamespace.V && c.Monitoring != nil && c.Monitoring.Namespace.V == plan.PlatformMonitoring {
+		labels = append(labels, object.Text(platformMonitoringLabel, "true", scrapedRule))
+	}
 	b.add(platformNamespaceRule, "v1", "Namespace",
 		object.Map("metadata", object.Map("labels", labels...), planText("name", &name)))
 }
@@ -36,6 +47,9 @@ func (b *builder) platformNamespace(name plan.Value[string]) {
 func (b *builder) namespace(c *plan.Cluster, t *plan.Tenant, name *plan.Value[string]) {
 	labels := append(tenantSecurityLabels(t),
 		object.Text(managedByLabel, managedBy, managed), planText(mpi.TenantLabel, &t.Name))
+	if c.OpenShift {
+		labels = append(labels, object.Text(projectLabel, "true", aiProjectRule))
+	}
 	if c.OpenShift && c.Queueing != nil {
 		labels = append(labels, object.Text(plan.ManagedByKueueLabel, "true", kueueRule))
 	}

@@ -9,6 +9,13 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
+// The namespaces of OpenShift's two monitoring stacks: of the platform, and of users' projects. The second gives every
+// series and alert the namespace of its target, whatever labels it had.
+const (
+	PlatformMonitoring = "openshift-monitoring"
+	ProjectMonitoring  = "openshift-user-workload-monitoring"
+)
+
 // Monitoring is who scrapes metrics.
 type Monitoring struct {
 	Namespace Value[string]

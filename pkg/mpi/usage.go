@@ -55,8 +55,8 @@ func AddUp(reports []NodeReport) *JobUsage {
 }
 
 // FormatBytes returns a size with three digits or more and a unit, such as `3.97 GiB`.
-func FormatBytes(n int64) string {
-	value, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+func FormatBytes[N int64 | uint64](n N) string {
+	value, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 	for ; value >= 1000 && len(units) > 1; units = units[1:] {
 		value /= 1024
 	}

@@ -8,7 +8,7 @@ import (
 
 func TestFormatBytes(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 bytes", 512: "512 bytes", 1000: "0.98 KiB", 1536: "1.50 KiB", 4 << 30: "4 GiB", 4262068224: "3.97 GiB",
+		0: "0 B", 512: "512 B", 1000: "0.98 KiB", 1536: "1.50 KiB", 4 << 30: "4 GiB", 4262068224: "3.97 GiB",
 		12<<20 + 1<<19: "12.5 MiB", 130 << 40: "130 TiB",
 	} {
 		if got := FormatBytes(n); got != want {

@@ -8,7 +8,7 @@ from datetime import datetime
 
 def _size(count: float) -> str:
     """A size as ``kubectl mpi`` writes it: ``3.97 GiB``."""
-    units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+    units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
     while count >= 1000 and len(units) > 1:
         count, units = count / 1024, units[1:]
     digits = 0 if count == int(count) or count >= 100 else 1 if count >= 10 else 2

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // A log is read by people: so many rows and columns have a table, and so many pairs are named beside it.
@@ -22,7 +24,7 @@ func (m Matrix) Lines() []string {
 		return []string{"no rank left a count of its messages: programs of Open MPI do in MPI_Finalize, where OMPI_MCA_pml does not leave out `monitoring`"}
 	}
 	lines := []string{fmt.Sprintf("counted by %d of %d ranks: %s in %d messages, %s of it between nodes, %s inside of collectives",
-		len(m.hosts), m.worldSize(), formatBytes(m.total.bytes), m.total.messages, share(m.betweenPods, m.total.bytes), share(m.collective, m.total.bytes))}
+		len(m.hosts), m.worldSize(), mpi.FormatBytes(m.total.bytes), m.total.messages, share(m.betweenPods, m.total.bytes), share(m.collective, m.total.bytes))}
 	if ranks := m.worldSize(); ranks <= maxRows {
 		return slices.Concat(lines, m.rankTable(ranks), m.describeBusiest())
 	}
@@ -30,7 +32,7 @@ func (m Matrix) Lines() []string {
 		lines = append(lines, table(nodes, m.between(func(rank int) string { return m.hosts[rank] }), nil)...)
 	}
 	for _, p := range m.largestPairs(maxPairs) {
-		lines = append(lines, fmt.Sprintf("%s to %s: %s in %d messages", m.describeRank(p.from), m.describeRank(p.to), formatBytes(m.pairs[p].bytes), m.pairs[p].messages))
+		lines = append(lines, fmt.Sprintf("%s to %s: %s in %d messages", m.describeRank(p.from), m.describeRank(p.to), mpi.FormatBytes(m.pairs[p].bytes), m.pairs[p].messages))
 	}
 	return append(lines, m.describeBusiest()...)
 }
@@ -56,7 +58,7 @@ func (m Matrix) describeBusiest() []string {
 	if factor < unlike {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s has most of it: sent %s, received %s, %.1f times the median", m.describeRank(first), formatBytes(m.sent[first].bytes), formatBytes(m.received[first].bytes), factor)}
+	return []string{fmt.Sprintf("%s has most of it: sent %s, received %s, %.1f times the median", m.describeRank(first), mpi.FormatBytes(m.sent[first].bytes), mpi.FormatBytes(m.received[first].bytes), factor)}
 }
 
 func (m Matrix) nodes() []string {
@@ -88,7 +90,7 @@ func table(names []string, sums map[[2]string]uint64, notes map[string]string) [
 		for _, to := range names {
 			cell := "-"
 			if bytes, any := sums[[2]string{from, to}]; any {
-				cell = formatBytes(bytes)
+				cell = mpi.FormatBytes(bytes)
 			}
 			fmt.Fprint(w, "\t", cell)
 		}
@@ -107,16 +109,4 @@ func share(part, whole uint64) string {
 		return "0 %"
 	}
 	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(whole))
-}
-
-func formatBytes(n uint64) string {
-	value, units := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	i := 0
-	for ; value >= 1000 && i < len(units)-1; i++ {
-		value /= 1024
-	}
-	if i == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", value, units[i])
 }

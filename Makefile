@@ -44,7 +44,7 @@ else
 ##@ Use
 
 .PHONY: demo
-demo: first-words $(BIN)/runtime-compiler ## Compile, refuse and review specs, then run MPI jobs on a local cluster (KEEP=1, DEMO_JSON=FILE, KUBECONFIG)
+demo: first-words $(BIN)/runtime-compiler ## Compile, refuse and review specs, then run MPI jobs on a local cluster (KEEP=1, FRAMEWORKS=1, DEMO_JSON=FILE, KUBECONFIG)
 	@test/demo/specs
 	@$(MAKE) --no-print-directory $(BIN)/cluster $(BIN)/images $(BIN)/demo $(BIN)/kubectl-mpi
 	@$(BIN)/demo

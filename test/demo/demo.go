@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,6 +43,9 @@ func demo(ctx context.Context, o options, out io.Writer) (err error) {
 		return err
 	}
 	tools.Needs = images
+	if o.frameworks {
+		tools.Needs = append(slices.Clone(images), trainingImage)
+	}
 	p, err := platform.Up(ctx, tools, o.machines, progress)
 	if err != nil {
 		return err
@@ -50,6 +54,11 @@ func demo(ctx context.Context, o options, out io.Writer) (err error) {
 	rows, err := runAll(ctx, p, out)
 	if err != nil {
 		return err
+	}
+	if o.frameworks {
+		if err := train(ctx, p, out); err != nil {
+			return err
+		}
 	}
 	printTable(out, rows)
 	if o.json != "" {

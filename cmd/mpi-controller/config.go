@@ -92,6 +92,7 @@ waits, alive and not ready, while Trainer runs: both would write the same object
 		return nil
 	}
 	c.addFlags(command)
+	command.AddCommand(newHistoryCommand())
 	return command
 }
 

@@ -32,9 +32,11 @@ const (
 	HostfilePath   = HostfileDir + "/" + HostfileKey
 
 	// JobSetNameLabel, ReplicatedJobLabel, JobSetUIDLabel and CompletionIndexLabel are on every pod of a job.
-	JobSetNameLabel      = "jobset.sigs.k8s.io/jobset-name"
-	JobSetUIDLabel       = "jobset.sigs.k8s.io/jobset-uid"
-	ReplicatedJobLabel   = "jobset.sigs.k8s.io/replicatedjob-name"
+	JobSetNameLabel    = "jobset.sigs.k8s.io/jobset-name"
+	JobSetUIDLabel     = "jobset.sigs.k8s.io/jobset-uid"
+	ReplicatedJobLabel = "jobset.sigs.k8s.io/replicatedjob-name"
+	// JobSetAttemptLabel counts the restarts that JobSet makes itself, under Kubeflow Trainer.
+	JobSetAttemptLabel   = "jobset.sigs.k8s.io/restart-attempt"
 	CompletionIndexLabel = "batch.kubernetes.io/job-completion-index"
 )
 
@@ -52,6 +54,8 @@ const (
 	// TrainJobLabel is on every object and pod of a job; its value is the name of the TrainJob. It is on the TrainJob itself too, for people:
 	// nothing is decided by it there, because users may write it.
 	TrainJobLabel = "lockstep.dev/trainjob"
+	// AttemptLabel counts the restarts of a job on its pods. The pods of the first attempt have no such label.
+	AttemptLabel = "lockstep.dev/attempt"
 	// TenantLabel is on every namespace and object of a tenant.
 	TenantLabel = "lockstep.dev/tenant"
 

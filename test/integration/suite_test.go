@@ -68,6 +68,7 @@ var _ = BeforeSuite(func() {
 		Append("audit-policy-file", auditPolicy()).
 		Append("audit-log-path", auditLog).
 		Append("audit-log-mode", "blocking")
+	aggregate(environment.ControlPlane.GetAPIServer(), GinkgoT().TempDir())
 	config, err := environment.Start()
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(environment.Stop)

@@ -145,6 +145,13 @@ func isReferenceField(field string) bool {
 	return slices.Contains([]string{"key", "topologyKey", "secretName", "secretKey", "tokenExpirationSeconds"}, field)
 }
 
+// CleanTree returns an object, as JSON decodes it, without what looks like a secret in it, wherever that stands.
+func CleanTree(tree any) any {
+	known := secrets{}
+	known.learnTree(tree)
+	return cleanTree(tree, known.replacer())
+}
+
 // cleanTree returns an object without secrets.
 func cleanTree(tree any, known *strings.Replacer) any {
 	return mapTexts(tree, place{}, func(text string, at place) string {

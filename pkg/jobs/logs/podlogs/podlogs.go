@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -26,6 +27,8 @@ type JobLogs struct {
 	// Reader lists its pods, Core reads their logs.
 	Reader client.Reader
 	Core   corev1client.PodsGetter
+	// Every reads the other containers of the pods, too, and not only the main ones.
+	Every bool
 }
 
 var _ logs.Cluster = JobLogs{}
@@ -47,23 +50,38 @@ func (j JobLogs) Containers(ctx context.Context) (all []logs.ContainerStatus, ov
 		return nil, false, markRefused(err)
 	}
 	for i := range pods.Items {
-		all = append(all, statusOf(&pods.Items[i]))
+		pod := &pods.Items[i]
+		main := statusOf(pod)
+		all = append(all, main)
+		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+			if j.Every && c.Name != main.Container {
+				all = append(all, StatusOf(pod, c.Name))
+			}
+		}
 	}
 	return all, over, nil
 }
 
 // statusOf returns how the main container of a pod is; of a pod that has none of our name, the first one.
 func statusOf(pod *corev1.Pod) logs.ContainerStatus {
+	main := mpijob.MainContainer(&pod.Spec)
+	if main == nil {
+		return StatusOf(pod, pod.Spec.Containers[0].Name)
+	}
+	s := StatusOf(pod, main.Name)
+	s.HasAgent = mpijob.RunsAgent(main)
+	return s
+}
+
+// StatusOf returns how a container of a pod is, an init container too.
+func StatusOf(pod *corev1.Pod, container string) logs.ContainerStatus {
 	index, _ := strconv.Atoi(pod.Labels[mpi.CompletionIndexLabel])
 	s := logs.ContainerStatus{LogSource: logs.LogSource{
-		Pod: pod.Name, UID: string(pod.UID), Container: pod.Spec.Containers[0].Name,
+		Pod: pod.Name, UID: string(pod.UID), Container: container,
 		Role: pod.Labels[mpi.ReplicatedJobLabel], Index: index, Machine: pod.Spec.NodeName,
 	}}
-	if main := mpijob.MainContainer(&pod.Spec); main != nil {
-		s.Container, s.HasAgent = main.Name, mpijob.RunsAgent(main)
-	}
 	s.Ended = pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-	for _, c := range pod.Status.ContainerStatuses {
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if c.Name != s.Container {
 			continue
 		}

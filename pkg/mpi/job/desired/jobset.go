@@ -168,6 +168,9 @@ func mergeResources(j job.Job, base corev1.ResourceRequirements) corev1.Resource
 func setTrainJobLabels(j job.Job, rj *jobset.ReplicatedJob) {
 	ours := map[string]string{mpi.TrainJobLabel: j.Name}
 	rj.Template.Labels = job.MergeMaps(rj.Template.Labels, ours)
+	if j.Attempt > 0 {
+		ours = job.MergeMaps(ours, map[string]string{mpi.AttemptLabel: strconv.Itoa(j.Attempt)})
+	}
 	rj.Template.Spec.Template.Labels = job.MergeMaps(rj.Template.Spec.Template.Labels, ours)
 }
 

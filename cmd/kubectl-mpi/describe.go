@@ -49,12 +49,14 @@ func newDescribe(k *kube) *cobra.Command {
 			if err := o.validate(); err != nil {
 				return err
 			}
-			j, err := k.readJob(cmd.Context(), args[0])
+			objects, events, err := k.readLiveOrKept(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			d := description{Job: j}
-			if d.Events, err = k.readEvents(cmd, j); err != nil {
+			j := view.JobOf(objects)
+			d := description{Job: j, Events: events}
+			if events != nil { // from the history
+			} else if d.Events, err = k.readEvents(cmd, j); err != nil {
 				d.Unknown = append(d.Unknown, view.Withheld{What: "events", Why: apierror.Explain(err).Message})
 			}
 			return o.printResult(k.streams.Out, printable{value: d, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {

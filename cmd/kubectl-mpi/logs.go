@@ -42,7 +42,7 @@ type logsFlags struct {
 	sinceTime, role, color, format string
 	ranks                          []int
 	include, exclude, highlight    []string
-	most                           int
+	most, attempt                  int
 	includes, excludes, highlights []*regexp.Regexp
 	from                           time.Time
 }
@@ -59,11 +59,13 @@ by time. Ranks are told apart where the launcher tags its output: mpirun --tag-o
 mpiexec -l (MPICH, Intel MPI).
 
 A log is read on through broken connections and containers that are started again: no line is lost or shown twice as long as kubelet has
-it. Of pods that are gone, the last lines that the controller kept are shown.`,
+it. Of pods that are gone, what the history kept is shown, or the last lines that the controller kept.`,
 		Example: `  # What the ranks have printed, and what they print from now on
   kubectl mpi logs train -f
   # Only rank 3, with times
   kubectl mpi logs train --rank 3 --timestamps
+  # What all pods printed before the first restart, though they are gone
+  kubectl mpi logs train --merge --attempt 0
   # Launcher and nodes in one order, the last ten minutes, without debug lines
   kubectl mpi logs train --merge --since 10m --exclude DEBUG`,
 		Args:              cli.ArgsBetween(1, 1),
@@ -95,6 +97,7 @@ func (f *logsFlags) registerFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.color, "color", "auto", "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
 	flags.StringVarP(&f.format, "output", "o", string(logs.Text), "how a line is written: text, raw (as the program printed it) or json")
 	flags.IntVar(&f.most, "max-log-requests", maxLogs, "how many logs may be read at a time")
+	flags.IntVar(&f.attempt, "attempt", -1, "only what a job printed after so many restarts, from the history")
 	cli.CompleteFlag(cmd, "role", mpi.LauncherJob, mpi.NodeJob, roleAll)
 	cli.CompleteFlag(cmd, "color", "auto", "always", "never")
 	cli.CompleteFlag(cmd, "output", logs.Formats()...)
@@ -181,7 +184,9 @@ func (f *logsFlags) newPrinter(out io.Writer) *logs.Printer {
 // printLogs prints the logs of a job.
 func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 	job, err := k.trainJob(ctx, name)
-	if err != nil {
+	if apierrors.IsNotFound(err) || f.attempt >= 0 {
+		return k.printKeptLogs(ctx, name, f, err)
+	} else if err != nil {
 		return err
 	}
 	if f.follow && !mpijob.IsFinished(job) {
@@ -291,6 +296,9 @@ func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlag
 	job, err := k.trainJob(ctx, name)
 	if err != nil {
 		return err
+	}
+	if found, err := k.findKept(ctx, name); err == nil && found.UID == job.UID && found.Log.Bytes > 0 {
+		return k.printKeptLogs(ctx, name, f, nil)
 	}
 	j := view.JobOf(view.JobObjects{TrainJob: job})
 	if j.IsFinished() && j.Cause != nil && len(j.Cause.Lines) > 0 {

@@ -38,7 +38,7 @@ Of a job that no mpi-controller looks after it says what the pods show, and that
 			if err := o.validate(); err != nil {
 				return err
 			}
-			objects, err := k.readObjects(cmd.Context(), args[0])
+			objects, _, err := k.readLiveOrKept(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -131,9 +131,10 @@ func (s *server) authorize(ctx context.Context, who user.Info, info *apirequest.
 		metav1.CreateOptions{},
 	)
 	if err == nil && !review.Status.Allowed {
-		refused := "user %q cannot %s %s in namespace %q"
+		// As RBAC writes it, because clients read the right that lacks.
+		refused := `User %q cannot %s resource %q in API group %q in the namespace %q`
 		err = apierrors.NewForbidden(resource, info.Name,
-			fmt.Errorf(refused, who.GetName(), info.Verb, kept.Resource, info.Namespace))
+			fmt.Errorf(refused, who.GetName(), info.Verb, kept.Resource, info.APIGroup, info.Namespace))
 	}
 	return err
 }

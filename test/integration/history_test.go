@@ -19,6 +19,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -156,6 +157,40 @@ var _ = Describe("The history of jobs", Ordered, func() {
 		).To(
 			BeTrue(),
 		)
+	})
+
+	It("is read by kubectl mpi when the job is gone", func(ctx SpecContext) {
+		folder := GinkgoT().TempDir()
+		output, err := exec.CommandContext(
+			ctx,
+			"go",
+			"build",
+			"-o",
+			folder+"/",
+			"../../cmd/kubectl-mpi",
+		).CombinedOutput()
+		Expect(err).NotTo(HaveOccurred(), string(output))
+		path := filepath.Join(folder, "config")
+		Expect(os.WriteFile(path, environment.KubeConfig, 0o600)).To(Succeed())
+		mpi := func(args ...string) string {
+			GinkgoHelper()
+			command := exec.CommandContext(
+				ctx,
+				filepath.Join(folder, "kubectl-mpi"),
+				append(args, "--kubeconfig", path, "-n", namespace)...)
+			text, err := command.CombinedOutput()
+			Expect(err).NotTo(HaveOccurred(), string(text))
+			return string(text)
+		}
+		Expect(mpi("history")).To(MatchRegexp(`train +Failed +jane@example.com +\S+ ago +\d+`))
+		Expect(mpi("why", "train")).To(ContainSubstring("note: `train` is gone; this is from the history\n"))
+		Expect(mpi("describe", "train", "-o", "wide")).To(And(
+			ContainSubstring("said of the launcher, with ***"), ContainSubstring("train-node-0-15-x7x2p")))
+		merged := strings.Split(mpi("logs", "train", "--merge", "--role", "all", "--color", "never"), "\n")
+		Expect(len(merged)).To(BeNumerically(">=", printing*lines))
+		tail := mpi("logs", "train", "--role", "node", "--tail", "2", "--rank", "7", "--attempt", "0")
+		Expect(strings.Count(tail, "prints line 9999\n")).To(Equal(printing-1), tail)
+		Expect(mpi("logs", "train", "--attempt", "1")).NotTo(ContainSubstring("prints"))
 	})
 
 	It("answers nobody but the API server", func(ctx SpecContext) {

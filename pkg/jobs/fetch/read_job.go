@@ -35,7 +35,7 @@ func ReadJob(ctx context.Context, c client.Reader, key client.ObjectKey) (view.J
 // addDependents reads what belongs to a TrainJob.
 func addDependents(ctx context.Context, c client.Reader, o *view.JobObjects) error {
 	var err error
-	if o.Runtime, err = runtimeOf(ctx, c, o.TrainJob); withholdOrFail(o, "runtime", &err) != nil {
+	if o.Runtime, err = ReadRuntime(ctx, c, o.TrainJob); withholdOrFail(o, "runtime", &err) != nil {
 		return err
 	}
 	set := &jobset.JobSet{}
@@ -74,8 +74,8 @@ func withholdOrFail(o *view.JobObjects, what string, err *error) error {
 	return *err
 }
 
-// runtimeOf reads the runtime that a TrainJob names; nil where there is none.
-func runtimeOf(ctx context.Context, c client.Reader, trainJob *trainer.TrainJob) (*job.Runtime, error) {
+// ReadRuntime reads the runtime that a TrainJob names; nil where there is none.
+func ReadRuntime(ctx context.Context, c client.Reader, trainJob *trainer.TrainJob) (*job.Runtime, error) {
 	ref := trainJob.Spec.RuntimeRef
 	if !job.NamesTrainerRuntime(ref) {
 		return nil, nil

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/kept"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
+
+func newHistory(k *kube) *cobra.Command {
+	var o outputFlag
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "List the jobs that the history keeps, also those that are deleted",
+		Long: `List the jobs of the namespace that the history keeps.
+
+The commands logs, why and describe read it by themselves when a job or its pods are gone.`,
+		Example: `  kubectl mpi history
+
+  # The output of all pods of a job that is deleted
+  kubectl mpi logs train --merge`,
+		Args: cli.ArgsBetween(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			jobs, err := k.listKept(cmd.Context(), nil)
+			if err != nil {
+				return err
+			}
+			what := printable{value: jobs, text: func(w io.Writer) error { return writeKept(w, jobs, time.Now()) }}
+			for _, j := range jobs {
+				what.names = append(what.names, "keptjob/"+j.Name)
+			}
+			return o.printResult(k.streams.Out, what)
+		},
+	}
+	o.registerFlag(cmd, false)
+	cmd.AddCommand(newHistoryDelete(k))
+	return cmd
+}
+
+func newHistoryDelete(k *kube) *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:   "delete JOB | --user NAME",
+		Short: "Purge what the history keeps of a job, or of all jobs of a user",
+		Example: `  kubectl mpi history delete train
+  kubectl mpi history delete --user jane@example.com`,
+		Args: cli.ArgsBetween(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (user == "") == (len(args) == 0) {
+				return usageErrorf("name a job, or give `--user`: one of them")
+			}
+			selector := fields.Set{"user": user}
+			if len(args) > 0 {
+				selector = fields.Set{"trainJob": args[0]}
+			}
+			jobs, err := k.listKept(cmd.Context(), selector)
+			if err == nil && len(jobs) == 0 {
+				err = cli.Failure(errors.New("the history keeps no such job: `kubectl mpi history` lists them"))
+			}
+			for i := range jobs {
+				one := k.deleteKept(cmd.Context(), &jobs[i])
+				err = errors.Join(err, one)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "all jobs of this user")
+	return cmd
+}
+
+func (k *kube) historyClient() (kept.Client, error) {
+	core, err := k.CoreClient()
+	if err != nil {
+		return kept.Client{}, err
+	}
+	return kept.Client{REST: core.RESTClient()}, nil
+}
+
+func (k *kube) listKept(ctx context.Context, selector fields.Set) ([]kept.Job, error) {
+	c, err := k.historyClient()
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := k.Namespace()
+	if err != nil {
+		return nil, err
+	}
+	return c.List(ctx, namespace, selector)
+}
+
+func (k *kube) deleteKept(ctx context.Context, j *kept.Job) error {
+	c, err := k.historyClient()
+	if err != nil {
+		return err
+	}
+	if err := c.Delete(ctx, j); err != nil {
+		return err
+	}
+	fmt.Fprintf(k.streams.Out, "keptjob/%s deleted\n", j.Name)
+	return nil
+}
+
+func writeKept(w io.Writer, jobs []kept.Job, now time.Time) error {
+	rows := [][]string{{"JOB", "STATE", "USER", "ENDED", "LOG", "NAME"}}
+	for _, j := range jobs {
+		state, ended := j.State, "-"
+		if j.Ended != nil {
+			ended = agoText(j.Ended.Time, now)
+		}
+		if state == "" {
+			state = map[bool]string{true: "Running", false: "Deleted"}[j.Ended == nil]
+		}
+		size := resource.NewQuantity((j.Log.Bytes+1023)/1024*1024, resource.BinarySI).String()
+		rows = append(rows, []string{j.TrainJob, state, j.User, ended, size, j.Name})
+	}
+	return writeTable(w, rows)
+}
+
+// findKept returns the youngest kept job of a name.
+func (k *kube) findKept(ctx context.Context, name string) (*kept.Job, error) {
+	c, err := k.historyClient()
+	if err != nil {
+		return nil, err
+	}
+	key, err := k.jobKey(name)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.Find(ctx, key.Namespace, key.Name)
+	if err == nil && found == nil {
+		err = cli.Failure(fmt.Errorf("the history keeps no job `%s`", key.Name))
+	}
+	return found, err
+}
+
+// keptInstead returns what the history keeps of a job that is gone. Without it the error of the cluster stays, with a
+// note about the history.
+func (k *kube) keptInstead(ctx context.Context, name string, gone error) (*kept.Job, error) {
+	found, err := k.findKept(ctx, name)
+	if err != nil && gone != nil {
+		fmt.Fprintf(k.streams.ErrOut, "note: %v\n", err)
+		return nil, gone
+	}
+	if err == nil && gone != nil {
+		fmt.Fprintf(k.streams.ErrOut, "note: `%s` is gone; this is from the history\n", found.TrainJob)
+	}
+	return found, err
+}
+
+// readLiveOrKept reads a job and what belongs to it; of a job that is gone what the history keeps, with its events.
+func (k *kube) readLiveOrKept(ctx context.Context, name string) (view.JobObjects, []fetch.JobEvent, error) {
+	live, err := k.readObjects(ctx, name)
+	if !apierrors.IsNotFound(err) {
+		return live, nil, err
+	}
+	found, err := k.keptInstead(ctx, name, err)
+	if err != nil {
+		return live, nil, err
+	}
+	c, err := k.Client()
+	if err != nil {
+		return live, nil, err
+	}
+	last := 0
+	for i := range found.Objects.Pods {
+		last = max(last, kept.AttemptOf(&found.Objects.Pods[i]))
+	}
+	o := view.JobObjects{Now: time.Now(), TrainJob: found.Objects.TrainJob, PodsRead: true}
+	o.Pods = slices.DeleteFunc(found.Objects.Pods, func(pod corev1.Pod) bool { return kept.AttemptOf(&pod) != last })
+	o.JobSet = &jobset.JobSet{
+		ObjectMeta: metav1.ObjectMeta{Name: found.TrainJob, Labels: found.Labels},
+	} // as its pods name it
+	for i := range o.Pods {
+		o.JobSet.UID = types.UID(o.Pods[i].Labels[mpi.JobSetUIDLabel])
+	}
+	o.Runtime, _ = fetch.ReadRuntime(ctx, c, o.TrainJob) // it may be gone, too
+	return o, append([]fetch.JobEvent{}, found.Objects.Events...), nil
+}
+
+// printKeptLogs prints what the history keeps of the output of a job. Gone is why the job cannot be read, or nil.
+func (k *kube) printKeptLogs(ctx context.Context, name string, f logsFlags, gone error) error {
+	found, err := k.keptInstead(ctx, name, gone)
+	if err != nil {
+		return err
+	}
+	c, err := k.historyClient()
+	if err != nil {
+		return err
+	}
+	if found.Log.Cut || found.Log.Note != "" || !found.Log.Whole {
+		fmt.Fprintf(k.streams.ErrOut, "note: not all lines were kept. %s\n", found.Log.Note)
+	}
+	printer := f.newPrinter(k.streams.Out)
+	from := f.from
+	if f.since > 0 {
+		from = time.Now().Add(-f.since)
+	}
+	var last []logs.Line
+	err = c.ReadLog(ctx, found, func(pod *corev1.Pod, line logs.Line) error {
+		switch {
+		case f.attempt >= 0 && kept.AttemptOf(pod) != f.attempt, !f.wantsSource(*line.Source), line.Time.Before(from):
+			return nil
+		case f.tail < 0:
+			return printer.PrintLines([]logs.Line{line})
+		}
+		last = append(last, line)
+		return nil
+	})
+	left := map[*logs.LogSource]int64{}
+	for _, line := range last {
+		left[line.Source]++
+	}
+	return errors.Join(err, printer.PrintLines(slices.DeleteFunc(last, func(line logs.Line) bool {
+		left[line.Source]--
+		return left[line.Source] >= f.tail
+	})))
+}

@@ -1,0 +1,109 @@
+package kept
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/jobs/logs"
+	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
+	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+)
+
+// ErrNoHistory is the answer of a cluster without the API.
+var ErrNoHistory = errors.New(
+	"this cluster keeps no history of jobs: a platform admin may run `mpi-controller history`",
+)
+
+// Client reads the API with the rights of its user. REST may be a client of any group.
+type Client struct{ REST rest.Interface }
+
+func path(namespace string, more ...string) []string {
+	return append(
+		[]string{"/apis", GroupVersion.Group, GroupVersion.Version, "namespaces", namespace, Resource},
+		more...)
+}
+
+// List returns the kept jobs of a namespace without their objects, the oldest first. The selector may be empty.
+func (c Client) List(ctx context.Context, namespace string, selector fields.Set) ([]Job, error) {
+	text, err := c.REST.Get().AbsPath(path(namespace)...).Param("fieldSelector", selector.String()).DoRaw(ctx)
+	if apierrors.IsNotFound(err) {
+		return nil, ErrNoHistory
+	} else if err != nil {
+		return nil, err
+	}
+	var list JobList
+	return list.Items, json.Unmarshal(text, &list)
+}
+
+// Find returns the youngest kept job of a name, nil without one.
+func (c Client) Find(ctx context.Context, namespace, trainJob string) (*Job, error) {
+	found, err := c.List(ctx, namespace, fields.Set{"trainJob": trainJob})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	text, err := c.REST.Get().AbsPath(path(namespace, found[len(found)-1].Name)...).DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	job := &Job{}
+	return job, json.Unmarshal(text, job)
+}
+
+// Delete removes a kept job.
+func (c Client) Delete(ctx context.Context, job *Job) error {
+	return c.REST.Delete().AbsPath(path(job.Namespace, job.Name)...).Do(ctx).Error()
+}
+
+// ReadLog gives the lines of the main containers of a kept job, with the pod that printed each.
+func (c Client) ReadLog(ctx context.Context, job *Job, give func(*corev1.Pod, logs.Line) error) error {
+	stream, err := c.REST.Get().AbsPath(path(job.Namespace, job.Name, "log")...).Stream(ctx)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	pods, sources := map[string]*corev1.Pod{}, map[string]*logs.LogSource{}
+	for i := range job.Objects.Pods {
+		pod := &job.Objects.Pods[i]
+		if main := mpijob.MainContainer(&pod.Spec); main != nil {
+			name := pod.Name + "/" + main.Name
+			pods[name], sources[name] = pod, ptr.To(podlogs.StatusOf(pod, main.Name).LogSource)
+		}
+	}
+	for in := bufio.NewReader(stream); ; {
+		text, err := in.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		at, name, raw := ParseLine(text)
+		if pods[name] == nil {
+			continue
+		}
+		line := logs.Line{Time: at, Source: sources[name], Raw: strings.TrimSuffix(raw, "\r")}
+		line.Rank, line.Text = diagnose.CutRankTag(line.Raw)
+		if err := give(pods[name], line); err != nil {
+			return err
+		}
+	}
+}
+
+// AttemptOf returns after how many restarts of its job a pod was made.
+func AttemptOf(pod *corev1.Pod) int {
+	attempt, _ := strconv.Atoi(cmp.Or(pod.Labels[mpi.AttemptLabel], pod.Labels[mpi.JobSetAttemptLabel]))
+	return attempt
+}

@@ -46,6 +46,9 @@ type ClusterSpec struct {
 	// Logs is the URL by which people see the logs of a job that is over, in Grafana or the console of OpenShift. {namespace} and {job} stand for its
 	// names, {from} and {to} for the milliseconds since 1970 between which it lived. Other braces and quotes are written as %7B, %7D and %22.
 	Logs string `json:"logs,omitempty" jsonschema:"format=logs-url"`
+	// History keeps jobs that are over, with the output of all their pods, on a claim beside mpi-controller. Without it
+	// nothing stays of a job that is deleted.
+	History *History `json:"history,omitempty"`
 	// GitOps says who applies the compiled tree; missing means that somebody runs kubectl.
 	GitOps *GitOps `json:"gitops,omitempty"`
 	// Components are Helm charts of the repository that are rendered into platform/.
@@ -122,6 +125,20 @@ type Monitoring struct {
 	// Notify is by what the cluster's Alertmanager may tell tenants of alerts; missing means that they are not told. Email takes an SMTP server in
 	// the settings of Alertmanager itself: without it Prometheus' operator takes no AlertmanagerConfig of anybody.
 	Notify []string `json:"notify,omitempty" jsonschema:"uniqueItems,enum=Email,enum=Slack,enum=Webhook"`
+}
+
+// History bounds what is kept of jobs that are over.
+type History struct {
+	// Storage is the size of the claim.
+	Storage resource.Quantity `json:"storage" jsonschema:"required,minimum=1Gi,maximum=64Ti"`
+	// StorageClass of the claim; missing means the default class of the cluster.
+	StorageClass string `json:"storageClass,omitempty" jsonschema:"format=dns-name"`
+	// Days after its end for which a job is kept.
+	Days int32 `json:"days,omitempty" jsonschema:"minimum=1,maximum=3650,default=7"`
+	// PerJob bounds the compressed log of a job: its oldest lines go first.
+	PerJob resource.Quantity `json:"perJob,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti,default=256Mi"`
+	// PerNamespace bounds the compressed logs of a namespace: its oldest jobs go first.
+	PerNamespace resource.Quantity `json:"perNamespace,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti,default=5Gi"`
 }
 
 // The GitOps engines.

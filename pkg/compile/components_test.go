@@ -1,9 +1,12 @@
 package compile_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -13,10 +16,11 @@ import (
 // ownChart is a chart with the name of ours that shows what it is given.
 var ownChart = map[string]string{
 	"charts/mpi-controller/Chart.yaml":  "apiVersion: v2\nname: mpi-controller\nversion: 1.0.0\n",
-	"charts/mpi-controller/values.yaml": "metrics: {port: 8080, scrapedFrom: \"\"}\npodSecurity: {user: 65532}\n",
+	"charts/mpi-controller/values.yaml": "metrics: {port: 8080, scrapedFrom: \"\"}\npodSecurity: {user: 65532}\nhistory: {storage: \"\"}\n",
 	"charts/mpi-controller/templates/values.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\ndata:\n" +
 		"  mode: {{ .Values.mode }}\n  port: {{ .Values.metrics.port | quote }}\n  scrapedFrom: {{ .Values.metrics.scrapedFrom | quote }}\n" +
-		"  user: {{ .Values.podSecurity.user | quote }}\n",
+		"  user: {{ .Values.podSecurity.user | quote }}\n" +
+		"  history: {{ .Values.history | toJson | quote }}\n",
 }
 
 // withCluster is the chart, and lines of the spec of the cluster.
@@ -52,6 +56,15 @@ func TestGivenValues(t *testing.T) {
 		"OpenShift": {
 			"OpenShift assigns the user", "  platform: OpenShift\n" + component,
 			map[string]string{"mode": "executor", "port": "8080", "scrapedFrom": "", "user": ""},
+		},
+		"History": {
+			"jobs that are over are kept as the cluster wants it", "  history: {storage: 20Gi, days: 14, storageClass: fast}\n" + component,
+			map[string]string{
+				"history": `{"days":14,"perJob":"256Mi","perNamespace":"5Gi","storage":"20Gi","storageClass":"fast"}`,
+			},
+		},
+		"No history": {
+			"nothing is kept unless the cluster wants it", component, map[string]string{"history": `{"storage":""}`},
 		},
 		"Agreement": {
 			"who writes what holds anyway may", "  components: [{chart: charts/mpi-controller, values: {mode: executor}}]",
@@ -104,5 +117,32 @@ func TestNoRenderer(t *testing.T) {
 	}
 	if len(found) != 1 || !strings.Contains(found[0], "this program renders no charts") {
 		t.Error(found)
+	}
+}
+
+// People read and purge what is kept of their jobs, by the rights that they have to their pods' logs.
+func TestRightsToKeptJobs(t *testing.T) {
+	files := withCluster("  history: {storage: 20Gi}\n  components: [{chart: charts/mpi-controller}]")
+	got := leaves(t, objectsOf(t, withBase(t, files)))
+	given, rights := map[string]int{}, []string{"history.lockstep.dev", "keptjobs", "keptjobs/log"}
+	for place, value := range got {
+		words := strings.Fields(place)
+		if words[0] == "ClusterRole.rbac.authorization.k8s.io" && slices.Contains(rights, value) {
+			given[words[1]+" "+value]++
+		}
+	}
+	want := map[string]int{
+		"lockstep-tenant-viewer history.lockstep.dev": 1,
+		"lockstep-tenant-viewer keptjobs":             1,
+		"lockstep-tenant-viewer keptjobs/log":         1,
+		"lockstep-tenant-editor history.lockstep.dev": 2,
+		"lockstep-tenant-editor keptjobs":             2,
+		"lockstep-tenant-editor keptjobs/log":         1,
+		"lockstep-tenant-admin history.lockstep.dev":  2,
+		"lockstep-tenant-admin keptjobs":              2,
+		"lockstep-tenant-admin keptjobs/log":          1,
+	}
+	if diff := cmp.Diff(want, given); diff != "" {
+		t.Error(diff)
 	}
 }

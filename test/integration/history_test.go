@@ -474,7 +474,7 @@ type historyProcess struct {
 func newHistoryProcess(ctx context.Context, limits store.Limits) *historyProcess {
 	GinkgoHelper()
 	address := freeAddress()
-	h := &historyProcess{config: environment.Config, options: history.Options{
+	h := &historyProcess{config: serviceAccount(controllerNamespace, "mpi-history"), options: history.Options{
 		Folder:       GinkgoT().TempDir(),
 		Limits:       limits,
 		Address:      address,
@@ -494,23 +494,21 @@ func newHistoryProcess(ctx context.Context, limits store.Limits) *historyProcess
 			Ports:        []corev1.ServicePort{{Port: int32(number)}},
 		},
 	})).To(Succeed())
-	service := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiregistration.k8s.io/v1",
-		"kind":       "APIService",
-		"metadata":   map[string]any{"name": "v1alpha1.history.lockstep.dev"},
-		"spec": map[string]any{
-			"group":                "history.lockstep.dev",
-			"version":              "v1alpha1",
-			"groupPriorityMinimum": int64(1000),
-			"versionPriority":      int64(15),
-			"service": map[string]any{
-				"namespace": controllerNamespace,
-				"name":      "mpi-history",
-				"port":      number,
-			},
-		},
-	}}
-	Expect(admin.Create(ctx, service)).To(Succeed())
+	objects, err := render(map[string]any{"history": map[string]any{"storage": "1Gi"}})
+	Expect(err).NotTo(HaveOccurred())
+	service := &unstructured.Unstructured{}
+	for _, object := range objects {
+		switch object.GetKind() {
+		case "APIService":
+			service = object
+			Expect(unstructured.SetNestedField(object.Object, number, "spec", "service", "port")).To(Succeed())
+			fallthrough
+		case "ClusterRole", "ClusterRoleBinding", "RoleBinding":
+			if strings.Contains(object.GetName(), "history") {
+				Expect(admin.Create(ctx, object)).To(Succeed())
+			}
+		}
+	}
 	DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, service)).To(Succeed()) })
 	return h
 }

@@ -76,7 +76,7 @@ func viewerRules(c *plan.Cluster) []object.Node {
 		queues := &origin.Origin{At: c.Queueing.APIVersion.At, Kind: origin.Derived, Why: "where the cluster queues, people see why a job waits"}
 		rules = append(rules, roleRule("kueue.x-k8s.io", read, "localqueues", "workloads").With(queues))
 	}
-	return rules
+	return append(rules, historyRules(c, []string{"get", "list"}, "keptjobs", "keptjobs/log")...)
 }
 
 // editorRules add TrainJobs and nothing else that can be written: no runtimes, quotas, policies or bindings. They leave out
@@ -85,7 +85,17 @@ func viewerRules(c *plan.Cluster) []object.Node {
 // What RBAC cannot prevent is a TrainJob whose pods mount another job's Secret of the same namespace; the admission policy for
 // TrainJobs refuses it. Namespaces are the boundary between tenants; within one, people trust each other that far.
 func editorRules(c *plan.Cluster) []object.Node {
-	return append(viewerRules(c), roleRule("trainer.kubeflow.org", write, "trainjobs"))
+	rules := append(viewerRules(c), roleRule("trainer.kubeflow.org", write, "trainjobs"))
+	return append(rules, historyRules(c, []string{"delete"}, "keptjobs")...)
+}
+
+// historyRules are rights to jobs that the history keeps: people who read logs of pods read them later, too.
+func historyRules(c *plan.Cluster, verbs []string, resources ...string) []object.Node {
+	if len(c.History) == 0 {
+		return nil
+	}
+	kept := &origin.Origin{At: c.History[0].At, Kind: origin.Derived, Why: "people read of their jobs what the history keeps"}
+	return []object.Node{roleRule("history.lockstep.dev", verbs, resources...).With(kept)}
 }
 
 // adminRules add what an on-call person needs: a shell in a pod, and the removal of a pod that hangs.

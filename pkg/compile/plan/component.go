@@ -81,6 +81,7 @@ func (c *Cluster) injectedValues() []Named[any] {
 	if c.Monitoring != nil {
 		values = append(values, Named[any]{Name: "metrics.scrapedFrom", Value: inheritedValue(c.Monitoring.Namespace, any(c.Monitoring.Namespace.V), "where the cluster is monitored from")})
 	}
+	values = append(values, c.History...)
 	if c.OpenShift {
 		from := origin.Origin{At: c.Name.At, Kind: origin.Derived, Why: "OpenShift assigns users"}
 		values = append(values, Named[any]{Name: "podSecurity.user", Value: Value[any]{Origin: from}})

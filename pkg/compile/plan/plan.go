@@ -57,6 +57,8 @@ type Cluster struct {
 	// Monitoring and GitOps are nil where nobody does it.
 	Monitoring *Monitoring
 	GitOps     *GitOps
+	// History is how jobs that are over are kept, as values of the controller's chart; empty without a history.
+	History []Named[any]
 	// Certified are tests of runtimes, in the order of the spec.
 	Certified []Certification
 	Waivers   []Waiver

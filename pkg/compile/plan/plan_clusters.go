@@ -136,6 +136,7 @@ func (c *Cluster) addPlatform(d *resolve.Definition[v1alpha1.Cluster]) {
 	c.Logs = writtenValue(d.Document, &spec.Logs)
 	c.Monitoring = monitoring(d.Document, spec.Monitoring)
 	c.GitOps = gitOps(d.Document, spec)
+	c.History = history(d.Document, spec.History)
 	c.Certified = certifications(d.Document, spec.Certified)
 	c.Waivers = waivers(d.Document, spec.Waivers)
 }

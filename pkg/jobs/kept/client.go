@@ -25,7 +25,7 @@ import (
 
 // ErrNoHistory is the answer of a cluster without the API.
 var ErrNoHistory = errors.New(
-	"this cluster keeps no history of jobs: a platform admin may run `mpi-controller history`",
+	"this cluster keeps no history of jobs: a platform admin may set `history` of the Cluster, or of the chart",
 )
 
 // Client reads the API with the rights of its user. REST may be a client of any group.

@@ -14,6 +14,7 @@ const (
 	trainer   = "trainer.kubeflow.org"
 	jobset    = "jobset.x-k8s.io"
 	kueue     = "kueue.x-k8s.io"
+	history   = "history.lockstep.dev"
 	openShift = "security.openshift.io"
 )
 
@@ -36,6 +37,9 @@ func expectedRights(p *plan.Cluster, of roleSet) []Right {
 	}
 	if of&(editor|admin) != 0 {
 		rules = append(rules, Rule{Verbs: writes, Groups: []string{trainer}, Resources: []string{"trainjobs"}})
+		if len(p.History) > 0 {
+			rules = append(rules, Rule{Verbs: []string{"delete"}, Groups: []string{history}, Resources: []string{"keptjobs"}})
+		}
 	}
 	if of&(shell|admin) != 0 {
 		rules = append(rules, Rule{Verbs: []string{"create"}, Groups: []string{""}, Resources: []string{"pods/exec", "pods/portforward"}})
@@ -62,6 +66,10 @@ func viewerRights(p *plan.Cluster) []Rule {
 	}
 	if p.Queueing != nil {
 		rules = append(rules, Rule{Verbs: reads, Groups: []string{kueue}, Resources: []string{"localqueues", "workloads"}})
+	}
+	if len(p.History) > 0 {
+		resources := []string{"keptjobs", "keptjobs/log"}
+		rules = append(rules, Rule{Verbs: []string{"get", "list"}, Groups: []string{history}, Resources: resources})
 	}
 	return rules
 }

@@ -63,6 +63,10 @@ schemas: $(SCHEMAS) ## Take the schemas that the compiler embeds from their modu
 build: $(BIN)/runtime-compiler ## Compile the bundle into dist/
 	@$(BIN)/runtime-compiler build
 
+.PHONY: page
+page: ## Check and build the page of the dashboard, if it changed (gets Node by itself)
+	@$(SUITE)/page
+
 ##@ Test
 
 .PHONY: test
@@ -112,6 +116,10 @@ test-versions: tools ## Ask API servers of several versions about all that is co
 .PHONY: frameworks
 frameworks: tools ## Run Horovod, DeepSpeed, PyTorch, Intel MPI and suites of others by each of their launchers, and write docs/catalog.md (root; FOCUS=REGEXP)
 	@$(SUITE)/frameworks
+
+.PHONY: test-page
+test-page: ## Check and build the page of the dashboard, and run its journeys in a browser (needs chromium)
+	@$(SUITE)/page browser
 
 .PHONY: test-python
 test-python: tools ## Run the tests of the Python package: types, style, and pytest against a real API server (LOCKSTEP_PYTEST="-k NAME")
@@ -300,7 +308,7 @@ $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,ge
 	fi; \
 	cp $$cached $@
 
-$(BIN)/kubectl-mpi: FORCE
+$(BIN)/kubectl-mpi: FORCE page
 	@go build -o $@ ./cmd/kubectl-mpi
 
 $(BIN)/demo: FORCE

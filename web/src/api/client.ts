@@ -1,0 +1,47 @@
+import type { ActionName } from './types';
+
+// Problem is an error of the server, or of the way to it, in words for people.
+export class Problem extends Error {
+  constructor(readonly code: number, readonly reason: string, message: string, readonly remedy?: string) {
+    super(message);
+  }
+}
+
+const lost = () => new Problem(0, 'Unreachable', 'The dashboard does not answer.',
+  'Look whether `kubectl mpi dashboard` still runs in its terminal. The page connects again by itself.');
+
+// ask sends a request and returns its JSON. A failure is always a Problem.
+async function ask<T>(path: string, init?: RequestInit): Promise<T> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, { ...init, headers: { Accept: 'application/json', ...init?.headers } });
+  } catch (reason) {
+    if (init?.signal?.aborted) throw reason;
+    throw lost();
+  }
+  const body = await answer.json().catch(() => undefined);
+  if (answer.ok && body !== undefined) return body as T;
+  const error = body?.error;
+  if (answer.status === 401) {
+    throw new Problem(401, 'Unauthorized', error?.message ?? 'This session has ended.',
+      error?.remedy ?? 'Run `kubectl mpi dashboard` again and open the address that it prints.');
+  }
+  throw new Problem(answer.status, error?.reason ?? 'Error',
+    error?.message ?? `The dashboard answered ${answer.status} without a reason.`, error?.remedy);
+}
+
+const part = encodeURIComponent;
+export const get = <T,>(path: string, signal?: AbortSignal) => ask<T>(path, { signal });
+export const listPath = (namespace: string) => `/api/v1/trainjobs?namespace=${part(namespace)}`;
+export const listStreamPath = (namespace: string) => `/api/v1/trainjobs/stream?namespace=${part(namespace)}`;
+export const jobPath = (namespace: string, name: string, rest = '') =>
+  `/api/v1/trainjobs/${part(namespace)}/${part(name)}${rest}`;
+export const pageOf = (namespace: string, name: string, tab = '') =>
+  `/jobs/${part(namespace)}/${part(name)}${tab && `/${tab}`}`;
+export const reasonPage = (reason: string) => `/docs/failures/${part(reason)}`;
+
+// act asks for an action. The header keeps other sites from doing the same.
+export const act = (namespace: string, name: string, action: ActionName) =>
+  ask<{ message?: string }>(jobPath(namespace, name, `/actions/${action}`), {
+    method: 'POST', headers: { 'X-Lockstep-Action': '1' },
+  });

@@ -1,0 +1,56 @@
+import { Tooltip } from '@patternfly/react-core';
+import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import { get, pageOf } from '../api/client';
+import type { Items, JobDetail, PodUsage } from '../api/types';
+import { Empty, Text, Withheld } from '../parts/parts';
+import { bytes } from '../words/format';
+import { help, type Term } from '../words/help';
+
+const headings: Term[] = ['Name', 'Role', 'Ranks', 'State', 'Restarts', 'Machine', 'Address', 'CPU', 'Memory'];
+
+export const useUsage = (path: string) => useQuery({
+  queryKey: ['usage', path], queryFn: ({ signal }) => get<Items<PodUsage>>(`${path}/usage`, signal),
+  refetchInterval: 15_000,
+});
+
+export function Workers({ detail: { job, pods }, path }: { detail: JobDetail; path: string }) {
+  const usage = useUsage(path).data;
+  if (!pods?.length) {
+    return <Empty title="No pods">{job.times.ended ? 'The job is over, and its pods are gone.'
+      : 'Pods appear here as soon as the job has some.'}</Empty>;
+  }
+  const of = new Map(usage?.items.map((u) => [u.pod, u]));
+  return (
+    <>
+      <Withheld items={usage?.withheld} />
+      <Table aria-label="Workers" variant="compact" gridBreakPoint="grid-lg">
+        <Thead><Tr>{headings.map((h) => (
+          <Th key={h}><Tooltip content={h === 'Name' ? 'The pod.' : h === 'State' ? 'The state of the pod.' : help[h]}>
+            <span tabIndex={0}>{h}</span></Tooltip></Th>
+        ))}</Tr></Thead>
+        <Tbody>{pods.map((p) => (
+          <Tr key={p.name} className={job.cause?.pod === p.name ? 'first-failure' : ''}>
+            <Td dataLabel="Name">
+              <Link to={`${pageOf(job.namespace, job.name, 'logs')}?pod=${encodeURIComponent(p.name)}`}>
+                <Text most={120}>{p.name}</Text></Link>
+            </Td>
+            <Td dataLabel="Role"><Text most={30}>{p.role}</Text> {p.role === 'launcher' ? '' : p.index}</Td>
+            <Td dataLabel="Ranks">{<Text most={30}>{p.ranks}</Text>}</Td>
+            <Td dataLabel="State">
+              <Text most={40}>{p.ready ? `${p.state}, ready` : p.state}</Text>
+              {(p.reason || p.message) && <div className="small">
+                <Text most={60}>{p.reason}</Text>{p.message && <>: <Text most={300}>{p.message}</Text></>}</div>}
+            </Td>
+            <Td dataLabel="Restarts" className="number">{p.restarts ?? 0}</Td>
+            <Td dataLabel="Machine"><Text most={80}>{p.machine}</Text></Td>
+            <Td dataLabel="Address"><Text most={50}>{p.address}</Text></Td>
+            <Td dataLabel="CPU" className="number">{of.get(p.name)?.cpu?.toFixed(2) ?? '–'}</Td>
+            <Td dataLabel="Memory" className="number">{bytes(of.get(p.name)?.memory)}</Td>
+          </Tr>
+        ))}</Tbody>
+      </Table>
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+import '@patternfly/react-core/dist/styles/base.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { lazy, StrictMode, Suspense } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createBrowserRouter, Navigate, RouterProvider } from 'react-router';
+import { JobsPage } from './jobs/JobsPage';
+import { Frame } from './parts/Frame';
+import { Empty, Loading } from './parts/parts';
+import { applyTheme } from './parts/theme';
+import './style.css';
+
+const JobPage = lazy(() => import('./job/JobPage').then((m) => ({ default: m.JobPage })));
+
+applyTheme();
+const router = createBrowserRouter([{
+  element: <Frame />,
+  children: [
+    { path: '/', element: <Navigate to="/jobs" replace /> },
+    { path: '/jobs', element: <JobsPage /> },
+    {
+      path: '/jobs/:namespace/:name/:tab?',
+      element: <Suspense fallback={<Loading what="the job" />}><JobPage /></Suspense>,
+    },
+    { path: '*', element: <Empty title="There is no such page">Use the link Jobs above.</Empty> },
+  ],
+}]);
+const queries = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false } } });
+const root = document.getElementById('root');
+if (root) {
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queries}><RouterProvider router={router} /></QueryClientProvider>
+    </StrictMode>,
+  );
+}

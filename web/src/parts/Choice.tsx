@@ -1,0 +1,35 @@
+import { Badge, MenuToggle, Select, SelectList, SelectOption } from '@patternfly/react-core';
+import { useState } from 'react';
+import { shown } from '../words/format';
+
+interface Props { name: string; options: [value: string, label: string][]; chosen: string[]; many?: boolean;
+  choose: (chosen: string[]) => void }
+
+// Choice is a menu with one value, or with many.
+export function Choice({ name, options, chosen, many, choose }: Props) {
+  const [open, setOpen] = useState(false);
+  const label = options.find(([value]) => value === chosen[0])?.[1] ?? chosen[0];
+  return (
+    <Select isOpen={open} onOpenChange={setOpen} selected={chosen} isScrollable
+      onSelect={(_, value) => {
+        const v = String(value);
+        if (!many) setOpen(false);
+        choose(!many ? [v] : chosen.includes(v) ? chosen.filter((c) => c !== v) : [...chosen, v]);
+      }}
+      toggle={(ref) => (
+        <MenuToggle ref={ref} onClick={() => setOpen(!open)} isExpanded={open} aria-label={`Filter by ${name}`}>
+          {many || !chosen[0] ? name : shown(label, 60)}
+          {many && chosen.length > 0 && <Badge isRead className="count">{chosen.length}</Badge>}
+        </MenuToggle>
+      )}>
+      <SelectList aria-label={name}>
+        {options.length === 0 && <SelectOption isDisabled>Nothing to choose</SelectOption>}
+        {options.map(([value, text]) => (
+          <SelectOption key={value} value={value} hasCheckbox={many} isSelected={chosen.includes(value)}>
+            {shown(text, 80)}
+          </SelectOption>
+        ))}
+      </SelectList>
+    </Select>
+  );
+}

@@ -1,0 +1,30 @@
+// help explains columns, fields and metrics in one or two sentences.
+export const help = {
+  Name: 'The TrainJob. Open it for its cause, logs and workers.',
+  State: 'The stage of the job, and the reason if one keeps or ended it. Hover over a state for its meaning.',
+  Progress: 'What the program reports by lines such as `lockstep: progress 40%`. Empty if it reports nothing.',
+  Ready: 'Pods that are ready, of those wanted: launcher and nodes. Empty for a job that is over.',
+  Slots: 'Places for MPI ranks: nodes times slots per node. A rank is one process of the program.',
+  Runtime: 'The runtime that the job is made from: image, MPI and limits come from it.',
+  Queue: 'The local queue of Kueue, and the position of the job if it waits there.',
+  Owner: 'The user who submitted the job, by its annotation. Users can write annotations: this proves nothing.',
+  Namespace: 'The namespace of the job; usually one per team.',
+  Duration: 'Seconds from the start of the command to its end, or to now.',
+  Age: 'Time since the job was created.',
+  Role: 'The launcher runs mpirun; nodes run the ranks.',
+  Ranks: 'Ranks of the pod if the launcher fills node after node, which is the default of all MPIs here.',
+  Machine: 'The Kubernetes node under the pod.',
+  Address: 'The address of the pod in the network of the cluster.',
+  Restarts: 'Number of times that containers of the pod were started again.',
+  CPU: 'Processors that the pod keeps busy now, from metrics.k8s.io.',
+  Memory: 'Memory of the pod now, from metrics.k8s.io.',
+  Topology: 'Launcher and nodes with machine, address, slots and ranks. The first failure is marked.',
+  Timeline: 'Seconds that the job spent in each part of its life, by its conditions.',
+  Use: 'Machine-hours are nodes times hours, restarts included. The rest comes from the kernel at the end of the job.',
+  Gang: 'Gang scheduling: all pods of the job start together, or none.',
+  'As submitted': 'The TrainJob as the API server has it.',
+  'As run': 'The runtime with the patches of the job applied.',
+  Diff: 'The lines that differ between the runtime and the objects that ran.',
+} as const;
+
+export type Term = keyof typeof help;

@@ -64,8 +64,9 @@ build: $(BIN)/runtime-compiler ## Compile the bundle into dist/
 	@$(BIN)/runtime-compiler build
 
 .PHONY: page
-page: ## Check and build the page of the dashboard, if it changed (gets Node by itself)
+page: ## Check the page of the dashboard and build it into kubectl-mpi (gets Node by itself)
 	@$(SUITE)/page
+	@$(MAKE) --no-print-directory $(BIN)/kubectl-mpi
 
 ##@ Test
 
@@ -116,10 +117,6 @@ test-versions: tools ## Ask API servers of several versions about all that is co
 .PHONY: frameworks
 frameworks: tools ## Run Horovod, DeepSpeed, PyTorch, Intel MPI and suites of others by each of their launchers, and write docs/catalog.md (root; FOCUS=REGEXP)
 	@$(SUITE)/frameworks
-
-.PHONY: test-page
-test-page: ## Check and build the page of the dashboard, and run its journeys in a browser (needs chromium)
-	@$(SUITE)/page browser
 
 .PHONY: test-python
 test-python: tools ## Run the tests of the Python package: types, style, and pytest against a real API server (LOCKSTEP_PYTEST="-k NAME")
@@ -308,7 +305,7 @@ $(SCHEMAS): $(filter-out %_test.go,$(wildcard $(addprefix pkg/compile/schema/,ge
 	fi; \
 	cp $$cached $@
 
-$(BIN)/kubectl-mpi: FORCE page
+$(BIN)/kubectl-mpi: FORCE
 	@go build -o $@ ./cmd/kubectl-mpi
 
 $(BIN)/demo: FORCE

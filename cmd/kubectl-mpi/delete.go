@@ -14,6 +14,7 @@ import (
 
 	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/act"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
@@ -140,14 +141,8 @@ func (d *deleteCommand) deleteJob(ctx context.Context, j view.Job) error {
 	if err != nil {
 		return err
 	}
-	trainJob := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: j.Namespace, Name: j.Name}}
-	trainJob.SetGroupVersionKind(fetch.TrainJobKind)
-	// The job that was looked at, and not one of the same name that somebody has made since.
-	options := []client.DeleteOption{client.Preconditions{UID: &j.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground)}
-	if d.wait {
-		options[1] = client.PropagationPolicy(metav1.DeletePropagationForeground)
-	}
-	if err := c.Delete(ctx, trainJob, options...); err != nil {
+	key := client.ObjectKey{Namespace: j.Namespace, Name: j.Name}
+	if err := act.Delete(ctx, c, key, j.UID, d.wait); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.streams.Out, "trainjob/%s deleted%s\n", j.Name, describeWhatGoes(j))

@@ -32,6 +32,7 @@ It needs no rights beyond those of an editor of a tenant. What you may not see i
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache" // in texts, whoever prints them
 	root.AddCommand(
 		newConvert(k),
+		newDashboard(k),
 		newDelete(k),
 		newDescribe(k),
 		newEvents(k),

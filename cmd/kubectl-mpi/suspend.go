@@ -1,17 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/internal/cli"
-	"lockstep.dev/lockstep/pkg/mpi/job"
-	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/jobs/act"
 )
 
 func newSuspend(k *kube) *cobra.Command {
@@ -48,24 +44,21 @@ func (k *kube) setSuspended(cmd *cobra.Command, name string, suspend bool) error
 	if err != nil {
 		return err
 	}
-	trainJob := &trainer.TrainJob{}
-	if err := c.Get(cmd.Context(), key, trainJob); err != nil {
+	changed, err := act.Suspend(cmd.Context(), c, key, suspend)
+	var refusal *act.SuspendRefusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Queue != "":
+		return cli.Failure(fmt.Errorf("%w. %s takes it out of the queue", err, k.commandHint(key.Namespace, "delete %s", key.Name)))
+	case errors.As(err, &refusal):
+		return cli.Failure(fmt.Errorf("%w. %s starts another one like it", err, k.commandHint(key.Namespace, "clone %s", key.Name)))
+	case err != nil:
+		return err
+	case !changed:
+		word := map[bool]string{true: "suspended", false: "not suspended"}[suspend]
+		_, err := fmt.Fprintf(k.streams.Out, "trainjob/%s is %s already\n", key.Name, word)
 		return err
 	}
 	word := map[bool]string{true: "suspended", false: "resumed"}[suspend]
-	switch queue := trainJob.Labels[kueue.QueueLabel]; {
-	case job.IsFinished(trainJob):
-		return cli.Failure(fmt.Errorf("`%s` is over: a job that has ended cannot be %s. %s starts another one like it", key.Name, word, k.commandHint(key.Namespace, "clone %s", key.Name)))
-	case queue != "":
-		return cli.Failure(fmt.Errorf("`%s` waits and runs by queue `%s`: Kueue decides when it is suspended and resumed, and would undo it. %s takes it out of the queue", key.Name, queue, k.commandHint(key.Namespace, "delete %s", key.Name)))
-	case ptr.Deref(trainJob.Spec.Suspend, false) == suspend:
-		_, err := fmt.Fprintf(k.streams.Out, "trainjob/%s is %s already\n", key.Name, map[bool]string{true: "suspended", false: "not suspended"}[suspend])
-		return err
-	}
-	patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend)
-	if err := c.Patch(cmd.Context(), trainJob, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return err
-	}
 	_, err = fmt.Fprintf(k.streams.Out, "trainjob/%s %s\n", key.Name, word)
 	return err
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/internal/version"
+	"lockstep.dev/lockstep/pkg/dashboard"
+)
+
+// dashboardFlags are the flags of `dashboard`.
+type dashboardFlags struct {
+	port      int
+	noBrowser bool
+}
+
+func newDashboard(k *kube) *cobra.Command {
+	var f dashboardFlags
+	cmd := &cobra.Command{
+		Use:   "dashboard",
+		Short: "Watch and understand jobs in a browser, with your own rights",
+		Long: `Serve a page about your jobs on this machine and open it in the browser: the list, and of each job its phase, cause,
+pods, logs, events and configuration, as they change. The page does what you may do with this kubeconfig, and nothing
+else.
+
+Only this machine can reach it, and only the browser that opens the printed address, which works once; another one is
+printed then. Ctrl-C ends it.`,
+		Example: `  kubectl mpi dashboard
+
+  # On a machine without a browser: forward the port first, then open the printed address at home
+  ssh -L 8765:127.0.0.1:8765 login-node
+  kubectl mpi dashboard --port 8765 --no-browser`,
+		Args: cli.ArgsBetween(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return k.serveDashboard(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1; 0 takes a free one")
+	flags.BoolVar(&f.noBrowser, "no-browser", false, "only print the address")
+	return cmd
+}
+
+// serveDashboard serves the page until the context ends.
+func (k *kube) serveDashboard(ctx context.Context, f dashboardFlags) error {
+	if f.port < 0 || f.port > 65535 {
+		return usageErrorf("`--port %d` is no port: give 1 to 65535, or 0 for a free one", f.port)
+	}
+	config, err := k.RESTConfig()
+	if err != nil {
+		return err
+	}
+	namespace, err := k.Namespace()
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port)))
+	if err != nil {
+		return cli.Failure(fmt.Errorf("serve the page: %w: give another `--port`, or none", err))
+	}
+	user := dashboard.User{Config: config, Namespace: namespace}
+	inner := dashboard.New(ctx, version.String(), func(*http.Request) (dashboard.User, error) { return user, nil },
+		dashboard.DefaultLimits)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	guard := dashboard.NewGuard(port, inner, func(next string) {
+		fmt.Fprintf(k.streams.ErrOut, "Opened. For another browser: %s\n", next)
+	})
+	fmt.Fprintf(k.streams.Out, "%s\n", guard.Address())
+	fmt.Fprintln(k.streams.ErrOut, "The page is served until Ctrl-C.")
+	if !f.noBrowser {
+		openBrowser(ctx, guard.Address())
+	}
+	return serveUntil(ctx, listener, guard)
+}
+
+// serveUntil serves until the context ends. Streams end with it.
+func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	<-stopped
+	return nil
+}
+
+// openBrowser asks the desktop to open an address. The address was printed, so a failure needs no word.
+func openBrowser(ctx context.Context, address string) {
+	program, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		program = "open"
+	case "windows":
+		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	browser := exec.CommandContext(ctx, program, args...) //nolint:gosec // our own address
+	if browser.Start() == nil {
+		go func() { _ = browser.Wait() }()
+	}
+}

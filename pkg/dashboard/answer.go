@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"lockstep.dev/lockstep/pkg/jobs/act"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+)
+
+// Withheld names what a user may not read.
+type Withheld struct {
+	What    string `json:"what"`
+	Message string `json:"message"`
+}
+
+// withheldOf never returns nil, which would be `null` in JSON.
+func withheldOf(list []view.Withheld) []Withheld {
+	all := make([]Withheld, 0, len(list))
+	for _, w := range list {
+		all = append(all, Withheld{What: w.What, Message: w.Why})
+	}
+	return all
+}
+
+// Items is a list with what is missing from it.
+type Items[T any] struct {
+	Items    []T        `json:"items"`
+	Withheld []Withheld `json:"withheld"`
+}
+
+func itemsOf[T any](items []T, withheld []view.Withheld) Items[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return Items[T]{Items: items, Withheld: withheldOf(withheld)}
+}
+
+// Failure is the body of an answer that is an error.
+type Failure struct {
+	Error FailureDetail `json:"error"`
+}
+
+// FailureDetail describes an error: its HTTP status, a word, a sentence and what to do.
+type FailureDetail struct {
+	Code    int    `json:"code"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// codes are the HTTP statuses of the kinds of errors of an API server; others are 502.
+var codes = map[apierror.ErrorKind]int{
+	apierror.Forbidden: http.StatusForbidden, apierror.Unknown: http.StatusUnauthorized,
+	apierror.Refused: http.StatusUnprocessableEntity, apierror.Exists: http.StatusConflict,
+	apierror.NotFound: http.StatusNotFound, apierror.NoKind: http.StatusNotFound,
+	apierror.NoServer: http.StatusServiceUnavailable,
+}
+
+// remedies are advice for kinds of errors.
+var remedies = map[apierror.ErrorKind]string{
+	apierror.Forbidden: "Ask an admin of the tenant for the right.",
+	apierror.Unknown:   "Log in again, then start the dashboard again.",
+	apierror.NoServer:  "The page connects again by itself.",
+}
+
+// badRequest is an error of the request.
+type badRequest struct{ message string }
+
+func (e badRequest) Error() string { return e.message }
+
+// failureOf describes an error.
+func failureOf(err error) FailureDetail {
+	var bad badRequest
+	var refusal *act.SuspendRefusal
+	var many *logs.TooManyError
+	switch {
+	case errors.As(err, &many):
+		return FailureDetail{
+			Code: http.StatusBadRequest, Reason: "TooManyLogs", Message: many.Error(), Remedy: "Choose a role, a pod or a rank.",
+		}
+	case errors.As(err, &bad):
+		return FailureDetail{Code: http.StatusBadRequest, Reason: "BadRequest", Message: bad.message}
+	case errors.As(err, &refusal):
+		return FailureDetail{Code: http.StatusConflict, Reason: "Conflict", Message: refusal.Error()}
+	}
+	e := apierror.Explain(err)
+	code := codes[e.Kind]
+	if code == 0 {
+		code = http.StatusBadGateway
+	}
+	return FailureDetail{Code: code, Reason: string(e.Kind), Message: e.Message, Remedy: remedies[e.Kind]}
+}
+
+// answering turns a function into a handler that writes its result, or its error, as JSON.
+func (s *Server) answering(answer func(*visit) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+		v, err := s.newVisit(r)
+		var value any
+		if err == nil {
+			value, err = answer(v)
+		}
+		if err != nil {
+			f := failureOf(err)
+			writeError(w, f.Code, f.Reason, f.Message, f.Remedy)
+			return
+		}
+		writeJSON(w, http.StatusOK, value)
+	}
+}
+
+func writeError(w http.ResponseWriter, code int, reason, message, remedy string) {
+	writeJSON(w, code, Failure{FailureDetail{Code: code, Reason: reason, Message: message, Remedy: remedy}})
+}
+
+func writeJSON(w http.ResponseWriter, code int, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write(text) // a browser that went away needs no answer
+}

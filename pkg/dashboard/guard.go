@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"sync"
+)
+
+// ActionHeader is needed by requests that change something: another site cannot set it.
+const ActionHeader = "X-Lockstep-Action"
+
+// Guard lets in the browser of one person on their own machine. It keeps out other users of the machine, other
+// sites in the same browser, and names that resolve to 127.0.0.1.
+type Guard struct {
+	// Port of the listener.
+	Port string
+	// Inner answers who was let in.
+	Inner http.Handler
+	// Opened is called after the key was used, with the address for another browser.
+	Opened func(address string)
+
+	mu          sync.Mutex
+	key, cookie string
+}
+
+// NewGuard returns a guard with a fresh key.
+func NewGuard(port string, inner http.Handler, opened func(string)) *Guard {
+	return &Guard{Port: port, Inner: inner, Opened: opened, key: secret(), cookie: secret()}
+}
+
+func secret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Address returns the address that lets in a browser, once.
+func (g *Guard) Address() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return "http://127.0.0.1:" + g.Port + "/start?key=" + url.QueryEscape(g.key)
+}
+
+// ServeHTTP refuses a request, or passes it on.
+func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	protect(w.Header())
+	own := r.Host == "127.0.0.1:"+g.Port || r.Host == "localhost:"+g.Port
+	switch {
+	case !own:
+		writeError(w, http.StatusMisdirectedRequest, "WrongHost", "this server answers as 127.0.0.1:"+g.Port+" only", "")
+	case isForeign(r):
+		writeError(w, http.StatusForbidden, "WrongOrigin", "another site asked for this", "")
+	case r.URL.Path == "/start" && r.Method == http.MethodGet:
+		g.start(w, r)
+	case !g.knows(r):
+		writeError(w, http.StatusUnauthorized, "NoSession", "this browser has no session",
+			"Open the address that `kubectl mpi dashboard` printed; each works once.")
+	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Header.Get(ActionHeader) == "":
+		writeError(w, http.StatusForbidden, "NoActionHeader", "a request that changes something needs "+ActionHeader, "")
+	default:
+		g.Inner.ServeHTTP(w, r)
+	}
+}
+
+// isForeign reports whether a page of another site sent a request. Following a link to the page is allowed.
+func isForeign(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
+		return true
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return false
+	}
+	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Method != http.MethodGet
+}
+
+func (g *Guard) cookieName() string { return "lockstep-" + g.Port }
+
+func (g *Guard) knows(r *http.Request) bool {
+	cookie, err := r.Cookie(g.cookieName())
+	return err == nil && equal(cookie.Value, g.cookie)
+}
+
+func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// start exchanges the key for a cookie, and makes a new key.
+func (g *Guard) start(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	right := equal(r.URL.Query().Get("key"), g.key)
+	if right {
+		g.key = secret()
+	}
+	g.mu.Unlock()
+	if !right {
+		writeError(w, http.StatusUnauthorized, "WrongKey", "this address was used before, or is of an earlier start",
+			"Open the address that `kubectl mpi dashboard` printed last.")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+	g.Opened(g.Address())
+}

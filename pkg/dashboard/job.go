@@ -1,0 +1,308 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"github.com/pmezard/go-difflib/difflib"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/pkg/jobs/act"
+	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+)
+
+// Detail is one job with its pods, and what the user may do to it.
+type Detail struct {
+	Job      Job                   `json:"job"`
+	Pods     []Pod                 `json:"pods"`
+	Actions  map[string]Permission `json:"actions"`
+	Withheld []Withheld            `json:"withheld"`
+}
+
+// Pod is a pod on the page.
+type Pod struct {
+	Name  string `json:"name"`
+	Role  string `json:"role"`
+	Index int    `json:"index"`
+	// Ranks is a range such as 0-3, empty for a pod without ranks.
+	Ranks    string `json:"ranks,omitempty"`
+	State    string `json:"state"`
+	Ready    bool   `json:"ready"`
+	Restarts int32  `json:"restarts"`
+	Machine  string `json:"machine,omitempty"`
+	Address  string `json:"address,omitempty"`
+	Slots    int32  `json:"slots,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// Permission is whether an action may be done, or what is missing for it.
+type Permission struct {
+	Allowed bool   `json:"allowed"`
+	Missing string `json:"missing,omitempty"`
+}
+
+// detail returns one job.
+func (s *Server) detail(v *visit) (any, error) { return v.readDetail(v.Context(), &rights{}) }
+
+func (v *visit) readDetail(ctx context.Context, known *rights) (Detail, error) {
+	o, err := fetch.ReadJob(ctx, v.c, v.key())
+	if err != nil {
+		return Detail{}, err
+	}
+	j := jobOf(o)
+	d := Detail{Job: j, Pods: podsOf(j.Job), Withheld: withheldOf(o.Withheld)}
+	d.Actions, err = v.actions(ctx, known, o.TrainJob)
+	return d, err
+}
+
+func podsOf(j view.Job) []Pod {
+	pods := []Pod{}
+	all := j.Nodes
+	if j.Launcher != nil {
+		all = append([]view.Pod{*j.Launcher}, all...)
+	}
+	for _, p := range all {
+		shown := Pod{
+			Name: p.Name, Role: p.Role, Index: p.Index, State: string(p.Phase), Ready: p.Ready, Restarts: p.Restarts,
+			Machine: p.Machine, Address: p.Address, Message: p.Problem,
+		}
+		if p.Terminating {
+			shown.State = "Terminating"
+		}
+		if s := p.Slots; s != nil {
+			shown.Ranks, shown.Slots = fmt.Sprintf("%d-%d", s.First, s.Last), s.Last-s.First+1
+		}
+		pods = append(pods, shown)
+	}
+	return pods
+}
+
+// rights of a user on the TrainJobs of a namespace, by verb, as they were at a time.
+type rights struct {
+	at      time.Time
+	allowed map[string]bool
+}
+
+// rightsLast is how long rights are believed that only enable buttons.
+const rightsLast = 15 * time.Second
+
+func (r *rights) read(ctx context.Context, v *visit, namespace string) error {
+	if time.Since(r.at) < rightsLast {
+		return nil
+	}
+	allowed := map[string]bool{}
+	for _, verb := range []string{"patch", "delete"} {
+		var err error
+		if allowed[verb], err = v.may(ctx, verb, namespace); err != nil {
+			return err
+		}
+	}
+	r.at, r.allowed = time.Now(), allowed
+	return nil
+}
+
+// actions returns what the user may do: the state of the job and the rights of the user decide.
+func (v *visit) actions(ctx context.Context, known *rights, trainJob *trainer.TrainJob) (map[string]Permission, error) {
+	if err := known.read(ctx, v, trainJob.Namespace); err != nil {
+		return nil, err
+	}
+	all := map[string]Permission{}
+	for action, verb := range map[string]string{"suspend": "patch", "resume": "patch", "delete": "delete"} {
+		p := Permission{Allowed: known.allowed[verb]}
+		if !p.Allowed {
+			p.Missing = fmt.Sprintf("You may not %s trainjobs in namespace %s.", verb, trainJob.Namespace)
+		} else if action != "delete" {
+			if refused := act.RefuseSuspend(trainJob, action == "suspend"); refused != nil {
+				p = Permission{Missing: refused.Error()}
+			}
+		}
+		all[action] = p
+	}
+	return all, nil
+}
+
+// may asks whether the user has a right on the TrainJobs of a namespace, empty for all.
+func (v *visit) may(ctx context.Context, verb, namespace string) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: verb, Group: trainer.GroupVersion.Group, Resource: "trainjobs",
+		},
+	}}
+	err := v.c.Create(ctx, review)
+	return review.Status.Allowed, err
+}
+
+// streamJob sends a job after each of its changes, until it is gone.
+func (s *Server) streamJob(v *visit, out *stream) error {
+	key, known := v.key(), &rights{}
+	source := feedSource{
+		look: func(ctx context.Context) (any, error) { return v.readDetail(ctx, known) },
+		c:    v.c, every: s.limits.Pods,
+		options: []client.ListOption{client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name}},
+	}
+	var sent string
+	err := s.feeds.follow(v.Context(), v.user.Key+"\njob\n"+key.String(), source, func(state feedState) error {
+		if state.trouble != nil {
+			sent = "" // afterwards all is sent again
+			return out.send("trouble", failureOf(state.trouble))
+		}
+		text := fingerprint(state.value)
+		if text == sent {
+			return nil
+		}
+		sent = text
+		return out.send("job", state.value)
+	})
+	if apierrors.IsNotFound(err) && out.hasBegun() {
+		return out.send("gone", struct{}{})
+	}
+	return err
+}
+
+// fingerprint differs for different values.
+func fingerprint(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // types of this package
+	}
+	return string(text)
+}
+
+// Event is an event about a job or its parts.
+type Event struct {
+	Time    string `json:"time"`
+	Count   int32  `json:"count"`
+	Kind    string `json:"kind"`
+	Object  string `json:"object"`
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// events returns the events of a job, the oldest first.
+func (s *Server) events(v *visit) (any, error) {
+	list, err := fetch.ReadEvents(v.Context(), v.c, v.key())
+	if e := apierror.Explain(err); err != nil && e.Kind == apierror.Forbidden {
+		return itemsOf[Event](nil, []view.Withheld{{What: "events", Why: e.Message}}), nil
+	} else if err != nil {
+		return nil, err
+	}
+	var events []Event
+	for _, e := range list {
+		kind, name, _ := strings.Cut(e.Object, "/")
+		events = append(events, Event{
+			Time: e.At.UTC().Format("2006-01-02T15:04:05Z"), Count: e.Count, Kind: kind, Object: name, Type: e.Type,
+			Reason: e.Reason, Message: e.Message,
+		})
+	}
+	return itemsOf(events, nil), nil
+}
+
+// Configuration is a job as it was submitted, its pods as they are made, and how these differ from the runtime.
+type Configuration struct {
+	Submitted string `json:"submitted"`
+	// AsRun is the JobSet of the job, empty while there is none.
+	AsRun string `json:"asRun,omitempty"`
+	// Diff is a unified difference between the template of the runtime and the JobSet.
+	Diff     string     `json:"diff,omitempty"`
+	Withheld []Withheld `json:"withheld"`
+}
+
+// configuration returns the objects of a job as YAML.
+func (s *Server) configuration(v *visit) (any, error) {
+	o, err := fetch.ReadJob(v.Context(), v.c, v.key())
+	if err != nil {
+		return nil, err
+	}
+	job := o.TrainJob.DeepCopy()
+	job.ManagedFields, job.Status = nil, trainer.TrainJobStatus{}
+	job.APIVersion, job.Kind = trainer.GroupVersion.String(), trainer.TrainJobKind
+	answer := Configuration{Submitted: yamlOf(job), Withheld: withheldOf(o.Withheld)}
+	if o.JobSet == nil {
+		return answer, nil
+	}
+	answer.AsRun = yamlOf(o.JobSet.Spec)
+	if o.Runtime != nil {
+		answer.Diff, err = difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+			A: difflib.SplitLines(yamlOf(o.Runtime.Spec.Template.Spec)), FromFile: "runtime",
+			B: difflib.SplitLines(answer.AsRun), ToFile: "as run", Context: 3,
+		})
+	}
+	return answer, err
+}
+
+func yamlOf(value any) string {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		panic(err) // objects of the API
+	}
+	return string(text)
+}
+
+// Usage is how much a pod uses now: processors and bytes of memory, nil if they were not measured.
+type Usage struct {
+	Pod    string   `json:"pod"`
+	CPU    *float64 `json:"cpu,omitempty"`
+	Memory *int64   `json:"memory,omitempty"`
+}
+
+// usage returns how much the pods of a job use now.
+func (s *Server) usage(v *visit) (any, error) {
+	list, hidden, err := fetch.UsageOf(v.Context(), v.c, v.key())
+	if e := apierror.Explain(err); err != nil && e.Kind == apierror.NoKind {
+		why := "this cluster does not serve metrics.k8s.io: ask its admin for metrics-server"
+		return itemsOf[Usage](nil, []view.Withheld{{What: "usage", Why: why}}), nil
+	} else if err != nil {
+		return nil, err
+	}
+	var all []Usage
+	for _, p := range list {
+		u := Usage{Pod: p.Pod}
+		if p.Measured {
+			cores := float64(p.MilliCPU) / 1000
+			u.CPU, u.Memory = &cores, &p.MemoryBytes
+		}
+		all = append(all, u)
+	}
+	return itemsOf(all, hidden), nil
+}
+
+// act suspends, resumes or deletes a job.
+func (s *Server) act(v *visit) (any, error) {
+	key, action := v.key(), v.PathValue("action")
+	switch action {
+	case "suspend", "resume":
+		changed, err := act.Suspend(v.Context(), v.c, key, action == "suspend")
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			return map[string]string{"message": fmt.Sprintf("`%s` was so already.", key.Name)}, nil
+		}
+	case "delete":
+		uid := types.UID(v.URL.Query().Get("uid"))
+		if uid == "" {
+			o := &trainer.TrainJob{}
+			if err := v.c.Get(v.Context(), key, o); err != nil {
+				return nil, err
+			}
+			uid = o.UID
+		}
+		if err := act.Delete(v.Context(), v.c, key, uid, false); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, badRequest{fmt.Sprintf("there is no action `%s`: suspend, resume, delete", action)}
+	}
+	return map[string]string{"message": fmt.Sprintf("`%s`: %s is under way.", key.Name, action)}, nil
+}

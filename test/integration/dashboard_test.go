@@ -1,0 +1,199 @@
+package integration
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"lockstep.dev/lockstep/pkg/dashboard"
+)
+
+// hostile is what a user may write into an annotation.
+const hostile = "</script><script>alert(1)</script>\x1b[2J\u202eevil"
+
+var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
+	var mine, theirs string
+	var jane, stranger *httptest.Server
+
+	serve := func(name, group, namespace string) *httptest.Server {
+		GinkgoHelper()
+		made, err := environment.AddUser(envtest.User{Name: name, Groups: []string{group, "system:authenticated"}}, nil)
+		Expect(err).NotTo(HaveOccurred())
+		config := rest.CopyConfig(made.Config())
+		config.QPS = -1
+		limits := dashboard.DefaultLimits
+		limits.Look, limits.Pods = time.Second, 200*time.Millisecond
+		ctx, cancel := context.WithCancel(context.Background())
+		user := dashboard.User{Key: name, Config: config, Namespace: namespace}
+		who := func(*http.Request) (dashboard.User, error) { return user, nil }
+		server := httptest.NewServer(dashboard.New(ctx, "v0", who, limits))
+		DeferCleanup(func() { cancel(); server.CloseClientConnections(); server.Close() })
+		return server
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		mine, theirs = newNamespace(ctx), newNamespace(ctx)
+		tenantRoles(ctx)
+		bindEditors(ctx, mine)
+		Expect(client.IgnoreAlreadyExists(admin.Create(ctx, runtimeNamed("openmpi")))).To(Succeed())
+		for _, namespace := range []string{mine, theirs} {
+			job := trainJobNamed(namespace, "secret-of-"+namespace)
+			job.Annotations = map[string]string{"lockstep.dev/user": hostile}
+			Expect(admin.Create(ctx, job)).To(Succeed())
+		}
+		jane, stranger = serve("jane", cliGroup, mine), serve("stranger", "nobody", mine)
+	})
+
+	ask := func(server *httptest.Server, method, path string) (int, string) {
+		GinkgoHelper()
+		request, err := http.NewRequest(method, server.URL+path, nil) //nolint:noctx // a test
+		Expect(err).NotTo(HaveOccurred())
+		answer, err := http.DefaultClient.Do(request)
+		Expect(err).NotTo(HaveOccurred())
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		Expect(err).NotTo(HaveOccurred())
+		return answer.StatusCode, string(text)
+	}
+	jobOf := func(namespace, rest string) string {
+		return "/api/v1/trainjobs/" + namespace + "/secret-of-" + namespace + rest
+	}
+
+	It("shows to each user what the user may read, and names what is missing", func() {
+		for _, path := range []string{
+			"/api/v1/trainjobs?namespace=", "/api/v1/trainjobs?namespace=" + theirs, "/api/v1/trainjobs",
+			jobOf(theirs, ""), jobOf(theirs, "/events"), jobOf(theirs, "/configuration"), jobOf(theirs, "/usage"),
+			jobOf(theirs, "/logs"), jobOf(theirs, "/logs?download=true"), jobOf(theirs, "/stream"),
+			"/api/v1/trainjobs/stream?namespace=" + theirs,
+		} {
+			for _, user := range []*httptest.Server{jane, stranger} {
+				code, text := ask(user, "GET", path)
+				Expect(text).NotTo(ContainSubstring("secret-of-"+theirs+`"`), path)
+				Expect(text).To(Or(ContainSubstring("lacks"), And(ContainSubstring(mine), ContainSubstring(`"withheld":[]`))), path)
+				Expect(code).To(BeElementOf(200, 403), "%s: %s", path, text)
+			}
+		}
+		By("an editor, who reads the own namespace and learns what else there is")
+		code, text := ask(jane, "GET", "/api/v1/trainjobs?namespace=")
+		Expect(code).To(Equal(200), text)
+		Expect(text).To(And(ContainSubstring("secret-of-"+mine), ContainSubstring("jobs of other namespaces")))
+		code, text = ask(jane, "GET", "/api/v1/namespaces")
+		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring(`"items":["`+mine+`"]`)))
+		code, text = ask(jane, "GET", "/api/v1/session")
+		Expect([]any{code, text}).To(HaveExactElements(200, And(ContainSubstring(`"user":"jane"`), ContainSubstring(mine))))
+		By("a stranger, who may do nothing there")
+		for _, action := range []string{"suspend", "resume", "delete"} {
+			code, text = ask(stranger, "POST", jobOf(mine, "/actions/"+action))
+			Expect(code).To(Equal(403), text)
+		}
+	})
+
+	It("hands hostile names on as text", func() {
+		code, text := ask(jane, "GET", jobOf(mine, ""))
+		Expect(code).To(Equal(200), text)
+		Expect(text).NotTo(ContainSubstring("<script>"))
+		var detail dashboard.Detail
+		Expect(json.Unmarshal([]byte(text), &detail)).To(Succeed())
+		Expect(detail.Job.User).To(ContainSubstring("<script>alert(1)</script>"))
+		Expect(detail.Job.User).NotTo(ContainSubstring("\x1b"))
+		Expect(detail.Actions["suspend"].Allowed).To(BeTrue())
+		code, text = ask(jane, "GET", jobOf(mine, "/configuration"))
+		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring("runtimeRef")))
+		for _, query := range []string{"rank=x", "since=-1", "tail=a"} {
+			code, text = ask(jane, "GET", jobOf(mine, "/logs?"+query))
+			Expect([]any{code, text}).To(HaveExactElements(400, ContainSubstring("BadRequest")), query)
+		}
+		code, text = ask(jane, "GET", "/api/v1/trainjobs/"+mine+"/none")
+		Expect([]any{code, text}).To(HaveExactElements(404, ContainSubstring("NotFound")))
+	})
+
+	It("pushes changes, and ends a stream whose right is withdrawn", func(ctx SpecContext) {
+		list := listen(ctx, jane.URL+"/api/v1/trainjobs/stream?namespace="+mine)
+		Expect(list.next("snapshot")).To(ContainSubstring("secret-of-" + mine))
+		Expect(admin.Create(ctx, trainJobNamed(mine, "second"))).To(Succeed())
+		began := time.Now()
+		Expect(list.next("change")).To(And(ContainSubstring(`"name":"second"`), Not(ContainSubstring("secret-of-"))))
+		Expect(time.Since(began)).To(BeNumerically("<", 5*time.Second))
+
+		By("two pages on one job, of which the first is closed")
+		early, leave := context.WithCancel(ctx)
+		listen(early, jane.URL+"/api/v1/trainjobs/"+mine+"/second/stream").next("job")
+		one := listen(ctx, jane.URL+"/api/v1/trainjobs/"+mine+"/second/stream")
+		leave()
+		Expect(one.next("job")).To(ContainSubstring(`"name":"second"`))
+		code, text := ask(jane, "POST", "/api/v1/trainjobs/"+mine+"/second/actions/suspend")
+		Expect(code).To(Equal(200), text)
+		stored := &trainer.TrainJob{}
+		Expect(admin.Get(ctx, client.ObjectKey{Namespace: mine, Name: "second"}, stored)).To(Succeed())
+		Expect(*stored.Spec.Suspend).To(BeTrue())
+		Expect(one.next("job")).To(ContainSubstring(`"phase":"Suspended"`))
+		code, text = ask(jane, "POST", "/api/v1/trainjobs/"+mine+"/second/actions/delete")
+		Expect(code).To(Equal(200), text)
+		one.next("gone")
+		Eventually(func() string { return list.next("change") }).Should(ContainSubstring(string(stored.UID)))
+
+		binding := &rbacv1.RoleBindingList{}
+		Expect(admin.List(ctx, binding, client.InNamespace(mine))).To(Succeed())
+		for i := range binding.Items {
+			Expect(admin.Delete(ctx, &binding.Items[i])).To(Succeed())
+		}
+		Expect(list.next("trouble")).To(ContainSubstring("lacks"))
+		Expect(list.ended()).To(BeTrue())
+		code, text = ask(jane, "GET", "/api/v1/trainjobs?namespace="+mine)
+		Expect([]any{code, text}).To(HaveExactElements(403, ContainSubstring("lacks 'list' permission for trainjobs")))
+	})
+})
+
+// events are those of a stream.
+type events struct {
+	lines *bufio.Scanner
+}
+
+// listen opens a stream.
+func listen(ctx context.Context, url string) *events {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	Expect(err).NotTo(HaveOccurred())
+	answer, err := http.DefaultClient.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(answer.Body.Close)
+	Expect(answer.Header.Get("Content-Type")).To(Equal("text/event-stream"))
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 1<<20)
+	return &events{lines}
+}
+
+// next returns the data of the next event of a name.
+func (e *events) next(name string) string {
+	GinkgoHelper()
+	for e.lines.Scan() {
+		if e.lines.Text() == "event: "+name {
+			Expect(e.lines.Scan()).To(BeTrue())
+			return strings.TrimPrefix(e.lines.Text(), "data: ")
+		}
+	}
+	Fail(fmt.Sprintf("the stream ended before an event %q: %v", name, e.lines.Err()))
+	return ""
+}
+
+// ended reads to the end of the stream.
+func (e *events) ended() bool {
+	for e.lines.Scan() {
+		continue
+	}
+	return e.lines.Err() == nil
+}

@@ -12,9 +12,11 @@
 //	maximum=N           the greatest allowed number
 //	minItems=N          the least length of a list or a map
 //	uniqueItems         no value twice in a list of strings
+//	shorthand           a text in place of the mapping is the value of this key
 //	format=F            cidr, code, date, device, dns-label, dns-name, duration, email, env-name, git-url, group, image,
 //	                    image-prefix, interface-name, kubernetes-version, label-name, label-value, logs-url, mount-path, minor-version, mpi-version,
-//	                    https-url, namespace-pattern, network, path, resource-name, secret-key, sha256
+//	                    https-url, namespace-pattern, network, path, resource-name, secret-key, service-account, sha256,
+//	                    user
 //
 // The package has types and no behaviour.
 package v1alpha1

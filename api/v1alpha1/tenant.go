@@ -13,7 +13,7 @@ type Tenant struct {
 type TenantSpec struct {
 	// DisplayName is how people call the team.
 	DisplayName string `json:"displayName,omitempty"`
-	// People are groups of the identity provider.
+	// People are groups and users of the identity provider, and accounts of programs.
 	People People `json:"people" jsonschema:"required"`
 	// Namespaces are created on every cluster of the tenant. A namespace belongs to one tenant.
 	Namespaces []string `json:"namespaces" jsonschema:"required,minItems=1,uniqueItems,format=dns-label"`
@@ -50,17 +50,28 @@ type TenantSpec struct {
 	Waivers []Waiver `json:"waivers,omitempty"`
 }
 
-// People are names of groups per role, as the identity provider spells them. A group may be in several. Names that begin with
-// `system:` are refused: they are Kubernetes' own, such as the group of everybody.
+// People are groups, accounts of programs and users per role. One may be in several. A text alone is the name of a group, as the identity
+// provider spells it. Names that begin with `system:` are refused: they are Kubernetes' own, such as the group of everybody.
 type People struct {
 	// Admins may do what editors do, and exec into pods.
-	Admins []string `json:"admins,omitempty" jsonschema:"uniqueItems,format=group"`
+	Admins []Subject `json:"admins,omitempty" jsonschema:"uniqueItems"`
 	// Editors create, change and delete TrainJobs, and read what these make.
-	Editors []string `json:"editors" jsonschema:"required,minItems=1,uniqueItems,format=group"`
+	Editors []Subject `json:"editors" jsonschema:"required,minItems=1,uniqueItems"`
 	// Viewers read.
-	Viewers []string `json:"viewers,omitempty" jsonschema:"uniqueItems,format=group"`
+	Viewers []Subject `json:"viewers,omitempty" jsonschema:"uniqueItems"`
 	// Shell may open a shell in pods and forward their ports, as admins may. A shell in a launcher can read the key of its job.
-	Shell []string `json:"shell,omitempty" jsonschema:"uniqueItems,format=group"`
+	Shell []Subject `json:"shell,omitempty" jsonschema:"uniqueItems"`
+}
+
+// Subject is who has a role, by one of its keys. In place of the mapping a text names a group.
+type Subject struct {
+	// Group is the name of a group, as the identity provider spells it.
+	Group string `json:"group,omitempty" jsonschema:"shorthand,format=group"`
+	// ServiceAccount is an account of a program, such as a CI robot, a notebook or a step of a pipeline, as NAMESPACE/NAME. Everybody who may start
+	// pods in its namespace, or request its token, has its role.
+	ServiceAccount string `json:"serviceAccount,omitempty" jsonschema:"format=service-account"`
+	// User is one person, where the identity provider has no groups, with the name that the API server knows.
+	User string `json:"user,omitempty" jsonschema:"format=user"`
 }
 
 // Quota is a ResourceQuota in the words of MPI jobs. Launchers count.

@@ -224,7 +224,7 @@ func page(t *testing.T, entry diag.Entry) string {
 	}
 	fmt.Fprintf(&b, "\n## Example\n\n%s\n", e.comment)
 	showFiles(t, &b, e.wrong)
-	fmt.Fprintf(&b, "\n`runtime-compiler check` says:\n\n```text\n%s```\n", text(t, list))
+	fmt.Fprintf(&b, "\n`runtime-compiler check` prints:\n\n```text\n%s```\n", text(t, list))
 	fmt.Fprint(&b, "\n## Corrected\n")
 	showFiles(t, &b, changed(e.wrong, e.right))
 	return b.String()

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -41,6 +44,7 @@ func accessSpecs() {
 			for _, group := range []string{"kueue.x-k8s.io", "kustomize.toolkit.fluxcd.io", "argoproj.io", "trainer.kubeflow.org"} {
 				Expect(slices.ContainsFunc(resources, func(r servedResource) bool { return r.group == group })).To(BeTrue(), "nothing of %s is served", group)
 			}
+			Expect(c.subjects()).To(ContainElements(HaveField("Subject", access.Subject{Kind: "ServiceAccount", Namespace: "ci", Name: "editors"}), HaveField("Subject", access.Subject{Kind: "User", Name: "editors@example.com"})))
 			questions := c.questions(resources)
 			asked, allowed, wrong := c.ask(ctx, questions)
 			GinkgoWriter.Printf("%s: %d resources and subresources, %d tenants, %d subjects, %d questions, %d allowed, %d differences\n", name, len(resources), len(c.plan.Tenants), len(c.subjects()), asked, allowed, len(wrong))
@@ -75,6 +79,22 @@ func accessSpecs() {
 	}, Entry("on local", "local"), Entry("on onprem", "onprem"))
 }
 
+// withAccounts is a tree whose tenants name accounts of programs and a user besides their groups, in each role.
+type withAccounts struct{ fs.FS }
+
+// Open opens a file with the accounts in it.
+func (w withAccounts) Open(name string) (fs.File, error) {
+	text, err := fs.ReadFile(w.FS, name)
+	if err != nil || !strings.HasPrefix(name, "tenants/") {
+		return w.FS.Open(name)
+	}
+	for _, role := range []string{"admins", "editors", "viewers"} {
+		line := regexp.MustCompile(`(?m)^(    ` + role + `: \[[^\]]*)\]`)
+		text = line.ReplaceAll(text, []byte("${1}, {serviceAccount: ci/"+role+"}, {user: "+role+"@example.com}]"))
+	}
+	return fstest.MapFS{name: {Data: text}}.Open(name)
+}
+
 // installed is a cluster of this repository whose roles and bindings the API server has.
 type installed struct {
 	plan *plan.Cluster
@@ -87,9 +107,9 @@ type installed struct {
 func installAccess(ctx SpecContext, name string) *installed {
 	GinkgoHelper()
 	options := compile.Options{Charts: helm.Renderer{}, Cluster: name}
-	clusters, diagnostics := compile.Compile(os.DirFS("../.."), options)
+	clusters, diagnostics := compile.Compile(withAccounts{os.DirFS("../..")}, options)
 	Expect(diagnostics.Errors()).To(BeZero())
-	plans, diagnostics := compile.Plans(os.DirFS("../.."), options)
+	plans, diagnostics := compile.Plans(withAccounts{os.DirFS("../..")}, options)
 	Expect(diagnostics.Errors()).To(BeZero())
 	i := slices.IndexFunc(clusters, func(c compile.Cluster) bool { return c.Name == name })
 	c := &installed{plan: plans[slices.IndexFunc(plans, func(p *plan.Cluster) bool { return p.Name.V == name })]}
@@ -145,8 +165,8 @@ func (c *installed) subjects() []member {
 				all = append(all, m)
 			}
 		}
-		for _, group := range slices.Concat(t.Admins, t.Editors, t.Viewers) {
-			add(access.Subject{Kind: "Group", Name: group.V})
+		for _, who := range t.SubjectsOfRoles() {
+			add(who.V)
 		}
 		for _, namespace := range t.Namespaces {
 			for _, account := range c.accounts {

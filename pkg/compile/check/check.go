@@ -93,6 +93,7 @@ func tenantRules() []Rule {
 		groupNamesInOneScript,
 		groupsNotMisspelled,
 		groupsOfOthers,
+		accountsAreOfPrograms,
 		namespacesNotMisspelled,
 		namespacesNotReserved,
 		tenantHasRuntime,

@@ -14,17 +14,15 @@ import (
 // Latin one, so that a reviewer takes the group for another: who may do what is not what the spec shows.
 func groupNamesInOneScript(c *plan.Cluster, list *diag.List) {
 	for _, t := range c.Tenants {
-		for _, groups := range [][]plan.Value[string]{t.Admins, t.Editors, t.Viewers, t.Shell} {
-			for i := range groups {
-				groupNameInOneScript(&groups[i], list)
-			}
+		for _, who := range t.SubjectsOfRoles() {
+			groupNameInOneScript(who, list)
 		}
 	}
 }
 
-func groupNameInOneScript(group *plan.Value[string], list *diag.List) {
-	if odd, script, mixed := oddLetter(group.V); mixed {
-		list.Warnf(diag.GroupMixesScripts, group.At, "`%s` mixes scripts: `%c` (%U) is %s", group.V, odd, odd, script).
+func groupNameInOneScript(group *plan.Value[plan.Subject], list *diag.List) {
+	if odd, script, mixed := oddLetter(group.V.Name); mixed {
+		list.Warnf(diag.GroupMixesScripts, group.At, "`%s` mixes scripts: `%c` (%U) is %s", group.V.Name, odd, odd, script).
 			Notef("to a reviewer the name looks like that of another group").
 			Helpf("write the name as the identity provider has it, with letters of one script")
 	}

@@ -12,25 +12,25 @@ import (
 func groupsOfOthers(c *plan.Cluster, list *diag.List) {
 	type owned struct {
 		by    *plan.Tenant
-		group *plan.Value[string]
+		group *plan.Value[plan.Subject]
 	}
 	owners := map[string]owned{}
 	for _, t := range c.Tenants {
 		for _, group := range t.GroupsOfRoles() {
-			if strings.HasPrefix(group.V, t.Name.V+"-") {
-				owners[group.V] = owned{t, group}
+			if strings.HasPrefix(group.V.Name, t.Name.V+"-") {
+				owners[group.V.Name] = owned{t, group}
 			}
 		}
 	}
 	for _, t := range c.Tenants {
-		for _, groups := range [][]plan.Value[string]{t.Admins, t.Editors, t.Shell} {
+		for _, groups := range [][]plan.Value[plan.Subject]{t.Admins, t.Editors, t.Shell} {
 			for i := range groups {
 				group := &groups[i]
-				owner := owners[group.V]
-				if owner.by == nil || owner.by == t || sameTeamByName(t.Name.V, owner.by.Name.V) {
+				owner := owners[group.V.Name]
+				if group.V.Kind != plan.GroupKind || owner.by == nil || owner.by == t || sameTeamByName(t.Name.V, owner.by.Name.V) {
 					continue
 				}
-				list.Warnf(diag.GroupOfOthers, group.At, "`%s`, a group of the tenant `%s`, may run jobs as `%s`", group.V, owner.by.Name.V, t.Name.V).
+				list.Warnf(diag.GroupOfOthers, group.At, "`%s`, a group of the tenant `%s`, may run jobs as `%s`", group.V.Name, owner.by.Name.V, t.Name.V).
 					Also(owner.group.At, "the other tenant names it here").
 					Helpf("write a group of `%s`; where people of both are meant, make a group for them, or accept it with a waiver", t.Name.V)
 			}

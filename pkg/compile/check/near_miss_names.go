@@ -10,11 +10,11 @@ import (
 
 // groupsNotMisspelled warns of groups whose names differ by a missing letter: one of them is nobody's, or somebody else's.
 func groupsNotMisspelled(c *plan.Cluster, list *diag.List) {
-	first := map[string]*plan.Value[string]{}
+	first := map[string]*plan.Value[plan.Subject]{}
 	for _, t := range c.Tenants {
 		for _, group := range t.GroupsOfRoles() {
-			if first[group.V] == nil {
-				first[group.V] = group
+			if first[group.V.Name] == nil {
+				first[group.V.Name] = group
 			}
 		}
 	}

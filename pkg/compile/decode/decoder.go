@@ -106,7 +106,7 @@ func (d *decoder) decode(node *syntax.Node, t decodeTarget) {
 		case intOrStringType:
 			d.decodeIntOrString(node, t)
 		default:
-			d.decodeStruct(node, t)
+			d.decodeMapping(node, t)
 		}
 	case reflect.Slice:
 		d.decodeSlice(node, t)
@@ -142,6 +142,27 @@ func (d *decoder) reportWrongType(node *syntax.Node, t decodeTarget, want string
 // keyAndValue is a key and its value.
 type keyAndValue struct {
 	key, value *syntax.Node
+}
+
+// decodeMapping fills a struct from a mapping, or from the text that may stand for it; such a mapping has one key.
+func (d *decoder) decodeMapping(node *syntax.Node, t decodeTarget) {
+	short := structFieldsOf(t.value.Type()).shorthand()
+	switch {
+	case short == nil:
+		d.decodeStruct(node, t)
+	case node.Kind == syntax.Mapping:
+		d.decodeStruct(node, t)
+		if keys := structFieldsOf(t.value.Type()).names(); node.First == nil || node.First.Next.Next != nil {
+			d.errorf(diag.WrongType, node.At, "`%s` names one with one key, not with %d", t.name, node.Len()/2).
+				Helpf("write one of %s; list more as items of their own", quotedNames(keys))
+		}
+	default:
+		rule := *short.rule
+		rule.required = true
+		inner := decodeTarget{value: t.value.FieldByIndex(short.index), name: t.name, key: t.key, rule: &rule}
+		d.rememberPlace(inner, node.At)
+		d.decodeScalar(node, inner)
+	}
 }
 
 // decodeStruct fills a struct from a mapping: known keys first, then what is missing.

@@ -18,6 +18,7 @@ type Field struct {
 // is 0 where nothing is said.
 type Rule struct {
 	Required, UniqueItems     bool
+	Shorthand                 bool
 	Enum                      []string
 	Default, Minimum, Maximum string
 	MinItems                  int
@@ -37,7 +38,7 @@ func Fields(t reflect.Type) []Field {
 
 func describeRule(r *fieldRule) Rule {
 	described := Rule{
-		Required: r.required, UniqueItems: r.unique, Enum: r.enum, Minimum: r.least, Maximum: r.most,
+		Required: r.required, UniqueItems: r.unique, Shorthand: r.shorthand, Enum: r.enum, Minimum: r.least, Maximum: r.most,
 		MinItems: r.minItems, Format: r.format, KeyFormat: r.key.format, ValueFormat: r.entry.format,
 	}
 	if r.def != nil {

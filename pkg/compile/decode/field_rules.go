@@ -15,6 +15,8 @@ import (
 // fieldRule is the parsed `jsonschema` tag of a field; package v1alpha1 lists the words.
 type fieldRule struct {
 	required, unique bool
+	// shorthand says that a text in place of the whole mapping is the value of this field.
+	shorthand        bool
 	enum             []string
 	def              *syntax.Node
 	minimum, maximum *resource.Quantity
@@ -62,6 +64,16 @@ func structFieldsOf(t reflect.Type) *structFields {
 	return known.(*structFields)
 }
 
+// shorthand returns the field whose value may stand for the whole mapping, or nil.
+func (s *structFields) shorthand() *structField {
+	for i := range s.fields {
+		if s.fields[i].rule.shorthand {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
+
 func (s *structFields) names() []string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -77,6 +89,8 @@ func parseRule(tag string) *fieldRule {
 		switch name {
 		case "required":
 			r.required = true
+		case "shorthand":
+			r.shorthand = true
 		case "uniqueItems":
 			r.unique = true
 		case "enum":

@@ -74,6 +74,14 @@ var formats = map[string]struct {
 		isGroupName,
 		"the name of a group: at most 256 printable characters, without blanks around it, not beginning with `system:`, which is Kubernetes' own, and not ending with `*`, because groups have no patterns",
 	},
+	"service-account": {
+		isServiceAccount,
+		"a ServiceAccount as `namespace/name`, such as `ci/robot`",
+	},
+	"user": {
+		isGroupName,
+		"the name of a user: at most 256 printable characters, without blanks around it, not beginning with `system:`, which is Kubernetes' own, and not ending with `*`",
+	},
 	"image": {
 		func(s string) bool { return len(s) <= 512 && image.MatchString(s) },
 		"an image reference such as `registry.example.com/team/mpi:5.0.7`",
@@ -136,6 +144,11 @@ func isGroupName(s string) bool {
 	return utf8.RuneCountInString(s) <= maxGroup && !strings.HasSuffix(s, "*") && strings.TrimSpace(s) == s && !strings.HasPrefix(strings.ToLower(s), "system:") && !strings.ContainsFunc(s, hidden)
 }
 
+func isServiceAccount(s string) bool {
+	namespace, name, both := strings.Cut(s, "/")
+	return both && isDNSLabel(namespace) && (isDNSLabel(name) || len(validation.IsDNS1123Subdomain(name)) == 0)
+}
+
 // interfaceName is what Linux takes (dev_valid_name), less what would need quotes in a command line.
 var interfaceName = newLazyRegexp(`^[A-Za-z0-9_.-]{1,15}$`)
 
@@ -146,18 +159,16 @@ var minorVersion = newLazyRegexp(`^(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$`)
 
 // formatAdvice says, by the name of a format, how to correct a value where that needs words, or "".
 var formatAdvice = map[string]func(string) string{
-	"group": serviceAccountAdvice, "kubernetes-version": kubernetesOfOpenShift,
+	"group": serviceAccountAdvice, "user": serviceAccountAdvice, "kubernetes-version": kubernetesOfOpenShift,
 }
 
-// serviceAccountAdvice names the ways in which a ServiceAccount, which is no group, gets the rights of one.
+// serviceAccountAdvice says how a ServiceAccount, which is no group, is named.
 func serviceAccountAdvice(s string) string {
 	account, found := strings.CutPrefix(s, "system:serviceaccount:")
 	if !found {
 		return ""
 	}
-	return fmt.Sprintf("`%s` is a ServiceAccount, not a group: "+
-		"let the program log in with a group of the identity provider, "+
-		"or name a RoleBinding for the account in `resources` of the overlay and waive LS7041 in the Cluster", account)
+	return fmt.Sprintf("`%s` is a ServiceAccount, not a group: write `{serviceAccount: %s}`", account, strings.Replace(account, ":", "/", 1))
 }
 
 // kubernetesOfOpenShift reads the version of OpenShift, for which that of Kubernetes is asked: OpenShift 4.N is Kubernetes 1.(N+13)

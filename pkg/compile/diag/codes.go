@@ -403,6 +403,12 @@ const (
 
 	// CertifiedTwice is two certifications of one runtime.
 	CertifiedTwice Code = "LS4154"
+
+	// AccountOfPlatform is an account among the people of a tenant that more than one program has, or that has more rights than a tenant.
+	AccountOfPlatform Code = "LS4155"
+
+	// AccountOfOthers is an account in a namespace of another tenant among the people of a tenant. It is a warning.
+	AccountOfOthers Code = "LS4156"
 )
 
 // Components and objects.

@@ -775,6 +775,16 @@ var entries = []Entry{
 		Do:  "Keep the newer entry.",
 	},
 	{
+		Code: AccountOfPlatform, Severity: Error, Title: "an account cannot have a role of a tenant",
+		Why: "Pods that name no account have the one called `default`, and pods of jobs have `mpi` or `mpi-rdma`: a role of these is a role of every job and every program there. Accounts of Kubernetes, of operators and of the platform act for all tenants; with a role they could be led to act for one.",
+		Do:  "Make an account for the program, in a namespace for it or for the tenant, and name that.",
+	},
+	{
+		Code: AccountOfOthers, Severity: Warning, Title: "an account of another tenant has a role",
+		Why: "Who may start pods in the namespace of an account, or may request its token, has what the account has: people of another tenant, or its admins at least.",
+		Do:  "Name an account of a namespace that belongs to this tenant or to no tenant, or accept it with a waiver.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

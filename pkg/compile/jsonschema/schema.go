@@ -99,6 +99,7 @@ type Schema struct {
 	Required             []string   `json:"required,omitempty"`
 	PropertyNames        *Schema    `json:"propertyNames,omitempty"`
 	MinProperties        int        `json:"minProperties,omitempty"`
+	MaxProperties        int        `json:"maxProperties,omitempty"`
 	AdditionalProperties *Schema    `json:"additionalProperties,omitempty"`
 
 	Items       *Schema `json:"items,omitempty"`

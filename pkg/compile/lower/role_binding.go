@@ -7,10 +7,10 @@ import (
 )
 
 var (
-	adminBindingRule  = origin.Rule("admin binding", "the groups of `people.admins` get the admin role in the tenant's namespaces")
-	editorBindingRule = origin.Rule("editor binding", "the groups of `people.editors` get the editor role in the tenant's namespaces")
-	shellBindingRule  = origin.Rule("shell binding", "the groups of `people.shell` get the shell role in the tenant's namespaces")
-	viewerBindingRule = origin.Rule("viewer binding", "the groups of `people.viewers` get the viewer role in the tenant's namespaces")
+	adminBindingRule  = origin.Rule("admin binding", "those of `people.admins` get the admin role in the tenant's namespaces")
+	editorBindingRule = origin.Rule("editor binding", "those of `people.editors` get the editor role in the tenant's namespaces")
+	shellBindingRule  = origin.Rule("shell binding", "those of `people.shell` get the shell role in the tenant's namespaces")
+	viewerBindingRule = origin.Rule("viewer binding", "those of `people.viewers` get the viewer role in the tenant's namespaces")
 	readerBindingRule = origin.Rule("runtime readers", "all people of a tenant may read the catalog; runtimes have no namespace, so only a ClusterRoleBinding can say it")
 )
 
@@ -19,7 +19,7 @@ const (
 	rbacVersion = rbacGroup + "/v1"
 )
 
-// roleBindings binds the tenant's groups to their roles in one namespace.
+// roleBindings binds the tenant's people and accounts to their roles in one namespace.
 func (b *builder) roleBindings(t *plan.Tenant, namespace *plan.Value[string]) {
 	b.roleBinding(t, namespace, adminBindingRule, adminRole, t.Admins)
 	b.roleBinding(t, namespace, editorBindingRule, editorRole, t.Editors)
@@ -27,13 +27,13 @@ func (b *builder) roleBindings(t *plan.Tenant, namespace *plan.Value[string]) {
 	b.roleBinding(t, namespace, shellBindingRule, shellRole, t.Shell)
 }
 
-func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, role string, groups []plan.Value[string]) {
-	if len(groups) == 0 {
+func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, role string, people []plan.Value[plan.Subject]) {
+	if len(people) == 0 {
 		return
 	}
-	subjects := make([]object.Node, len(groups))
-	for i := range groups {
-		subjects[i] = groupSubject(&groups[i])
+	subjects := make([]object.Node, len(people))
+	for i := range people {
+		subjects[i] = roleSubject(&people[i])
 	}
 	b.add(rule, rbacVersion, "RoleBinding",
 		tenantMeta(t, namespace, constantText(role)), clusterRoleRef(role), object.List("subjects", subjects...))
@@ -42,18 +42,22 @@ func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rul
 // tenantRuntimeReaders lets the tenant's people read the catalog. Runtimes have no namespace, so only a ClusterRoleBinding can
 // say it; there is one per tenant, so that it goes when the tenant goes.
 func (b *builder) tenantRuntimeReaders(t *plan.Tenant) {
-	people := t.GroupsOfRoles()
+	people := t.SubjectsOfRoles()
 	subjects := make([]object.Node, len(people))
 	for i, name := range people {
-		subjects[i] = groupSubject(name)
+		subjects[i] = roleSubject(name)
 	}
 	b.add(readerBindingRule, rbacVersion, "ClusterRoleBinding",
 		tenantMeta(t, nil, object.Text("", "lockstep-runtime-reader-"+t.Name.V, derivedOrigin(&t.Name.Origin, ofTenant))),
 		clusterRoleRef(runtimeReaderRole), object.List("subjects", subjects...))
 }
 
-func groupSubject(name *plan.Value[string]) object.Node {
-	return object.Map("", object.Text("apiGroup", rbacGroup, nil), object.Text("kind", "Group", nil), planText("name", name))
+func roleSubject(who *plan.Value[plan.Subject]) object.Node {
+	name := planText("name", &plan.Value[string]{V: who.V.Name, Origin: who.Origin})
+	if who.V.Kind == plan.ServiceAccountKind {
+		return object.Map("", object.Text("kind", who.V.Kind, nil), name, planText("namespace", &plan.Value[string]{V: who.V.Namespace, Origin: who.Origin}))
+	}
+	return object.Map("", object.Text("apiGroup", rbacGroup, nil), object.Text("kind", who.V.Kind, nil), name)
 }
 
 func clusterRoleRef(name string) object.Node {

@@ -127,8 +127,8 @@ type TenantSpec struct {
 	Name Value[string]
 	// DisplayName may be "".
 	DisplayName Value[string]
-	// Groups per role, and Namespaces, are sorted.
-	Admins, Editors, Viewers, Shell []Value[string]
+	// Subjects per role, and Namespaces, are sorted.
+	Admins, Editors, Viewers, Shell []Value[Subject]
 	Namespaces                      []Value[string]
 	// External are the runtimes that the tenant may use and others installed, sorted by name. Nothing else is known of them.
 	External    []Value[string]

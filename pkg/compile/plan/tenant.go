@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 
@@ -44,10 +43,10 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	o := &TenantSpec{
 		Name:         writtenValue(d.Document, &d.Spec.Metadata.Name),
 		DisplayName:  writtenValue(d.Document, &spec.DisplayName),
-		Admins:       sortedNames(d.Document, spec.People.Admins),
-		Editors:      sortedNames(d.Document, spec.People.Editors),
-		Viewers:      sortedNames(d.Document, spec.People.Viewers),
-		Shell:        sortedNames(d.Document, spec.People.Shell),
+		Admins:       sortedSubjects(d.Document, spec.People.Admins),
+		Editors:      sortedSubjects(d.Document, spec.People.Editors),
+		Viewers:      sortedSubjects(d.Document, spec.People.Viewers),
+		Shell:        sortedSubjects(d.Document, spec.People.Shell),
 		Namespaces:   sortedNames(d.Document, spec.Namespaces),
 		External:     sortedNames(d.Document, spec.ExternalRuntimes),
 		Limits:       limits(d.Document, &spec.Limits.Container),
@@ -225,16 +224,4 @@ func egress(d *decode.Document, ranges []v1alpha1.Egress) []Egress {
 		result = append(result, allowed)
 	}
 	return result
-}
-
-// GroupsOfRoles returns the groups of all roles, sorted, each once.
-func (t *Tenant) GroupsOfRoles() []*Value[string] {
-	var people []*Value[string]
-	for _, groups := range [][]Value[string]{t.Admins, t.Editors, t.Viewers, t.Shell} {
-		for i := range groups {
-			people = append(people, &groups[i])
-		}
-	}
-	slices.SortStableFunc(people, func(a, b *Value[string]) int { return cmp.Compare(a.V, b.V) })
-	return slices.CompactFunc(people, func(a, b *Value[string]) bool { return a.V == b.V })
 }

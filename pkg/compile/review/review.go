@@ -162,7 +162,7 @@ func clustersOf(states ...[]*plan.Cluster) map[string]semdiff.Cluster {
 func ruleTenant(t *plan.Tenant, before bool) rule.Tenant {
 	own := rule.Tenant{Name: t.Name.V, Before: before}
 	for _, group := range t.GroupsOfRoles() {
-		own.Groups = append(own.Groups, group.V)
+		own.Groups = append(own.Groups, group.V.Name)
 	}
 	for _, n := range t.Namespaces {
 		own.Namespaces = append(own.Namespaces, n.V)

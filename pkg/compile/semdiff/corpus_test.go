@@ -252,7 +252,7 @@ func livesIn(clusters map[string]semdiff.Cluster, state fstest.MapFS, before boo
 				tenant.Namespaces = append(tenant.Namespaces, n.V)
 			}
 			for _, group := range own.GroupsOfRoles() {
-				tenant.Groups = append(tenant.Groups, group.V)
+				tenant.Groups = append(tenant.Groups, group.V.Name)
 			}
 			known.Tenants = append(known.Tenants, tenant)
 		}

@@ -103,7 +103,7 @@ func compiledOf(specs specFiles, how string) (compiledState, bool) {
 				tenant.Namespaces = append(tenant.Namespaces, n.V)
 			}
 			for _, group := range own.GroupsOfRoles() {
-				tenant.Groups = append(tenant.Groups, group.V)
+				tenant.Groups = append(tenant.Groups, group.V.Name)
 			}
 			known.Tenants = append(known.Tenants, tenant)
 		}

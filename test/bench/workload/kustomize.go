@@ -54,7 +54,7 @@ func (p *peers) tenantOverlay(folder string, c *facts, t *v1alpha1.Tenant) {
 	p.writeYAML(folder+"/kustomization.yaml", kustomization(resources, fields))
 	people := slices.Concat(t.Spec.People.Admins, t.Spec.People.Editors, t.Spec.People.Viewers)
 	p.writeYAML(folder+"/people.yaml", patch(rbacGroup+"/v1", "ClusterRoleBinding", "lockstep-runtime-reader-"+t.Metadata.Name,
-		object{"subjects": groups(people)}))
+		object{"subjects": groups(groupNames(people))}))
 }
 
 const rbacGroup = "rbac.authorization.k8s.io"
@@ -233,7 +233,7 @@ func bindingPatches(people *v1alpha1.People) []any {
 	for _, binding := range []struct {
 		role   string
 		groups []string
-	}{{"admin", people.Admins}, {"editor", people.Editors}, {"viewer", people.Viewers}} {
+	}{{"admin", groupNames(people.Admins)}, {"editor", groupNames(people.Editors)}, {"viewer", groupNames(people.Viewers)}} {
 		fields := object{"subjects": groups(binding.groups)}
 		if len(binding.groups) == 0 {
 			fields = object{"$patch": "delete"}
@@ -241,4 +241,13 @@ func bindingPatches(people *v1alpha1.People) []any {
 		patches = append(patches, patch(rbacGroup+"/v1", "RoleBinding", "lockstep-tenant-"+binding.role, fields))
 	}
 	return patches
+}
+
+// groupNames are the names of subjects, which are all groups here.
+func groupNames(subjects []v1alpha1.Subject) []string {
+	var names []string
+	for i := range subjects {
+		names = append(names, subjects[i].Group)
+	}
+	return names
 }

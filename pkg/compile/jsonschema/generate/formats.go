@@ -65,6 +65,8 @@ var forms = map[string]stringFormat{
 	"path":              {pattern: `^[^/]+(/[^/]+)*$`, not: `(^|/)\.\.?(/|$)`, example: "charts/mpi-controller"},
 	"resource-name":     {pattern: `^` + subdomain + `/` + qualified + `$`, maxLength: 317, example: "nvidia.com/gpu"},
 	"secret-key":        {pattern: `^[-._a-zA-Z0-9]+$`, not: `^\.(\.|$)`, maxLength: 253, example: "url"},
+	"service-account":   {pattern: `^` + label + `/` + subdomain + `$`, maxLength: 317, example: "ci/robot"},
+	"user":              {pattern: `^\S(.*\S)?$`, not: `^[sS][yYʏ][sSſ][tT][eE][mM]:`, example: "alice@example.com"},
 	"sha256":            {pattern: `^sha256:[0-9a-f]{64}$`, example: "sha256:0000000000000000000000000000000000000000000000000000000000000000"},
 }
 

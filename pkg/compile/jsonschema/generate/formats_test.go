@@ -104,7 +104,9 @@ var samples = map[string]struct{ good, bad, wider []string }{
 	"resource-name": {
 		[]string{"nvidia.com/gpu", "rdma/hca_shared", "vpc.amazonaws.com/efa"}, []string{"gpu", "a/b/c", "/gpu", "nvidia.com/", "Nvidia.com/gpu", "a b/c"}, nil,
 	},
-	"secret-key": {[]string{"url", ".dockerconfigjson", "a_b-C.1"}, []string{"a/b", "a b", ".", "..", "..a", "ä", strings.Repeat("a", 254)}, nil},
+	"service-account": {[]string{"ci/robot", "a/b.c"}, []string{"robot", "a/b/c", "A/b", "a/", "/b", "a.b/c", "ci:robot"}, nil},
+	"user":            {[]string{"ann", "ann@example.com"}, []string{"system:admin", " ann", "ann "}, []string{"ann*"}},
+	"secret-key":      {[]string{"url", ".dockerconfigjson", "a_b-C.1"}, []string{"a/b", "a b", ".", "..", "..a", "ä", strings.Repeat("a", 254)}, nil},
 	"sha256": {
 		[]string{"sha256:" + strings.Repeat("0a", 32)}, []string{strings.Repeat("0a", 32), "sha256:" + strings.Repeat("0A", 32), "sha256:00", "sha512:" + strings.Repeat("0", 64)}, nil,
 	},

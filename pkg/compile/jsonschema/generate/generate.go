@@ -110,7 +110,7 @@ func (g *schemaGenerator) valueSchema(t reflect.Type, rule decode.Rule) *jsonsch
 	case t == anyMapType:
 		return &jsonschema.Schema{Type: jsonschema.Types{"object"}}
 	case t.Kind() == reflect.Struct:
-		return g.referenceTo(t)
+		return g.structOrText(t)
 	case t.Kind() == reflect.Slice:
 		return g.listSchema(t, rule)
 	case t.Kind() == reflect.Map:
@@ -121,6 +121,20 @@ func (g *schemaGenerator) valueSchema(t reflect.Type, rule decode.Rule) *jsonsch
 		return &jsonschema.Schema{Type: jsonschema.Types{"boolean"}, Default: boolOrNil(rule.Default)}
 	}
 	return integerSchema(t, rule)
+}
+
+// structOrText returns the schema of a struct, or of the text that may stand for it.
+func (g *schemaGenerator) structOrText(t reflect.Type) *jsonschema.Schema {
+	for _, f := range decode.Fields(t) {
+		if f.Shorthand {
+			rule := f.Rule
+			rule.Required = true
+			named := g.referenceTo(t)
+			g.defs[t.Name()].MinProperties, g.defs[t.Name()].MaxProperties = 1, 1
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{g.stringSchema(rule), named}}
+		}
+	}
+	return g.referenceTo(t)
 }
 
 func (g *schemaGenerator) referenceTo(t reflect.Type) *jsonschema.Schema {

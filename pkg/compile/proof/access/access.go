@@ -21,6 +21,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
+	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/labels"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
@@ -76,27 +77,14 @@ type role struct {
 }
 
 // Subject is somebody: a User, a Group or a ServiceAccount, which has a namespace.
-type Subject struct{ Kind, Namespace, Name string }
+type Subject = plan.Subject
 
 // The kinds of a Subject.
 const (
-	group          = "Group"
-	user           = "User"
-	serviceAccount = "ServiceAccount"
+	group          = plan.GroupKind
+	user           = plan.UserKind
+	serviceAccount = plan.ServiceAccountKind
 )
-
-// String returns for example `Group vision-editors` or `ServiceAccount vision/default`.
-func (s Subject) String() string {
-	if s.Namespace != "" {
-		return s.Kind + " " + s.Namespace + "/" + s.Name
-	}
-	return s.Kind + " " + s.Name
-}
-
-// Compare orders subjects by kind, namespace and name.
-func (s Subject) Compare(other Subject) int {
-	return cmp.Or(strings.Compare(s.Kind, other.Kind), strings.Compare(s.Namespace, other.Namespace), strings.Compare(s.Name, other.Name))
-}
 
 type binding struct {
 	// namespace is "" for the whole cluster.
@@ -118,7 +106,7 @@ func FactsOf(objects []object.Object) Facts {
 		o := &objects[i]
 		switch {
 		case o.ID.Kind == serviceAccount && o.ID.Group == "":
-			f.accounts = append(f.accounts, Subject{serviceAccount, o.ID.Namespace, o.ID.Name})
+			f.accounts = append(f.accounts, Subject{Kind: serviceAccount, Namespace: o.ID.Namespace, Name: o.ID.Name})
 		case o.ID.Group != rbacGroup:
 		case o.ID.Kind == "Role" || o.ID.Kind == "ClusterRole":
 			f.roles = append(f.roles, readRole(o))
@@ -172,10 +160,10 @@ func readBinding(o *object.Object) *binding {
 func subjectOf(kind, namespace, name string) Subject {
 	if account, is := strings.CutPrefix(name, "system:serviceaccount:"); is && kind == user {
 		if namespace, name, both := strings.Cut(account, ":"); both {
-			return Subject{serviceAccount, namespace, name}
+			return Subject{Kind: serviceAccount, Namespace: namespace, Name: name}
 		}
 	}
-	return Subject{kind, namespace, name}
+	return Subject{Kind: kind, Namespace: namespace, Name: name}
 }
 
 // subjectPlace is where a patch changed who has which role, else where a spec names a subject, or the spec that the binding is made for.

@@ -17,9 +17,9 @@ type proof struct {
 	*Cluster
 	plan *plan.Cluster
 	list *diag.List
-	// owners are the tenants by namespace, people the classes of a group by tenant.
+	// owners are the tenants by namespace, people the classes of a subject by tenant.
 	owners map[string]*plan.Tenant
-	people map[string]map[*plan.Tenant]roleSet
+	people map[Subject]map[*plan.Tenant]roleSet
 	held   []heldRoles
 	index  map[holder]int
 	// byNumber are the roles.
@@ -61,7 +61,7 @@ type Held struct {
 // namespace and subject. It is called once, after all facts were added.
 func (c *Cluster) Prove(p *plan.Cluster, list *diag.List) []Held {
 	r := proof{
-		Cluster: c, plan: p, list: list, owners: map[string]*plan.Tenant{}, people: map[string]map[*plan.Tenant]roleSet{},
+		Cluster: c, plan: p, list: list, owners: map[string]*plan.Tenant{}, people: map[Subject]map[*plan.Tenant]roleSet{},
 		index: make(map[holder]int, len(c.bindings)), held: make([]heldRoles, 0, len(c.bindings)), sets: map[string][]Right{}, promised: map[roleSet][]Right{},
 	}
 	c.aggregateRoles()
@@ -92,14 +92,14 @@ func (r *proof) readOwners() {
 		}
 		for _, of := range []struct {
 			class  roleSet
-			groups []plan.Value[string]
+			people []plan.Value[Subject]
 		}{{admin, t.Admins}, {editor, t.Editors}, {viewer, t.Viewers}, {shell, t.Shell}} {
-			for i := range of.groups {
-				name := of.groups[i].V
-				if r.people[name] == nil {
-					r.people[name] = map[*plan.Tenant]roleSet{}
+			for i := range of.people {
+				who := of.people[i].V
+				if r.people[who] == nil {
+					r.people[who] = map[*plan.Tenant]roleSet{}
 				}
-				r.people[name][t] |= of.class
+				r.people[who][t] |= of.class
 			}
 		}
 	}
@@ -149,7 +149,7 @@ func (r *proof) mayConcernTenants(b *binding, s Subject) bool {
 }
 
 func (r *proof) isOfTenants(s Subject) bool {
-	return s.Kind == group && r.people[s.Name] != nil || s.Kind == serviceAccount && r.owners[s.Namespace] != nil
+	return r.people[s] != nil || s.Kind == serviceAccount && r.owners[s.Namespace] != nil
 }
 
 // isGroupWithTenants reports whether a group of Kubernetes itself has people or pods of tenants in it: all such groups, but those of the accounts
@@ -163,7 +163,7 @@ func isGroupWithTenants(s Subject, owners map[string]*plan.Tenant) bool {
 }
 
 func (r *proof) isController(s Subject) bool {
-	return s == Subject{serviceAccount, r.plan.ControllerNamespace.V, mpi.ControllerName}
+	return s == Subject{Kind: serviceAccount, Namespace: r.plan.ControllerNamespace.V, Name: mpi.ControllerName}
 }
 
 // isApplier reports whether a subject is the account that applies what is in the namespaces of a tenant.
@@ -207,14 +207,17 @@ func (r *proof) judgeHolding(h *heldRoles) {
 		r.list.Errorf(diag.EverybodyBound, first.at, "the binding `%s` gives rights to the %s, which is one of Kubernetes itself: `%s`", first.by, h.Subject, has[0])
 	case owner != nil && r.isApplier(h.Subject, owner):
 		r.judgeApplier(h, has)
+	case owner != nil && r.people[h.Subject][owner] != 0:
+		r.checkAtMost(h, has, r.promisedRights(r.people[h.Subject][owner]))
 	case owner != nil && h.Kind == serviceAccount && h.Namespace == h.namespace:
 		r.checkAtMost(h, has, accountRights(r.plan, h.Name))
-	case owner != nil && h.Kind == group && r.people[h.Name][owner] != 0:
-		r.checkAtMost(h, has, r.promisedRights(r.people[h.Name][owner]))
 	case owner != nil:
 		r.reportOutsiderInTenant(h, owner)
-	case r.isOfTenants(h.Subject) && h.namespace == "" && h.Kind == group:
+	case r.people[h.Subject] != nil && h.namespace == "":
 		r.checkAtMost(h, has, catalogRights())
+	case h.Kind == serviceAccount && h.Namespace == h.namespace && r.people[h.Subject] != nil:
+		// What a program may do where it lives is that namespace's own business.
+		r.reportPowerfulOutsider(h)
 	case r.isOfTenants(h.Subject) || r.isApplierSomewhere(h.Subject):
 		r.checkAtMost(h, has, nil)
 	case h.namespace == "" && slices.ContainsFunc(h.roles, func(number int) bool { return strings.HasPrefix(r.byNumber[number].name, "lockstep-") }):
@@ -345,12 +348,12 @@ func isApplierVerb(verb string) bool {
 func (r *proof) checkExpectedRights() {
 	readers := catalogRights()
 	for _, t := range r.plan.Tenants {
-		for _, name := range t.GroupsOfRoles() {
+		for _, name := range t.SubjectsOfRoles() {
 			of := r.people[name.V][t]
 			for i := range t.Namespaces {
-				r.checkKeepsRights(holder{Subject{group, "", name.V}, t.Namespaces[i].V}, name.At, r.promisedRights(of))
+				r.checkKeepsRights(holder{name.V, t.Namespaces[i].V}, name.At, r.promisedRights(of))
 			}
-			r.checkKeepsRights(holder{Subject{group, "", name.V}, ""}, name.At, readers)
+			r.checkKeepsRights(holder{name.V, ""}, name.At, readers)
 		}
 	}
 }

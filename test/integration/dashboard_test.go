@@ -168,7 +168,7 @@ func listen(ctx context.Context, url string) *events {
 	GinkgoHelper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	Expect(err).NotTo(HaveOccurred())
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := http.DefaultClient.Do(request) //nolint:bodyclose // closed by DeferCleanup
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(answer.Body.Close)
 	Expect(answer.Header.Get("Content-Type")).To(Equal("text/event-stream"))

@@ -437,7 +437,7 @@ func (k *logKubelet) end(pods ...string) {
 	k.newer = make(chan struct{})
 }
 
-// ServeHTTP answers for `/containerLogs/NAMESPACE/POD/CONTAINER`.
+// ServeHTTP answers for the log of a container, whose pod is the third part of the path.
 func (k *logKubelet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pod, query := strings.Split(r.URL.Path, "/")[3], r.URL.Query()
 	since, _ := time.Parse(time.RFC3339, query.Get("sinceTime"))

@@ -7,10 +7,10 @@ import (
 )
 
 var (
-	adminBindingRule  = origin.Rule("admin binding", "those of `people.admins` get the admin role in the tenant's namespaces")
-	editorBindingRule = origin.Rule("editor binding", "those of `people.editors` get the editor role in the tenant's namespaces")
-	shellBindingRule  = origin.Rule("shell binding", "those of `people.shell` get the shell role in the tenant's namespaces")
-	viewerBindingRule = origin.Rule("viewer binding", "those of `people.viewers` get the viewer role in the tenant's namespaces")
+	adminBindingRule  = origin.Rule("admin binding", "members of `people.admins` get the admin role in the tenant's namespaces")
+	editorBindingRule = origin.Rule("editor binding", "members of `people.editors` get the editor role in the tenant's namespaces")
+	shellBindingRule  = origin.Rule("shell binding", "members of `people.shell` get the shell role in the tenant's namespaces")
+	viewerBindingRule = origin.Rule("viewer binding", "members of `people.viewers` get the viewer role in the tenant's namespaces")
 	readerBindingRule = origin.Rule("runtime readers", "all people of a tenant may read the catalog; runtimes have no namespace, so only a ClusterRoleBinding can say it")
 )
 

@@ -135,11 +135,11 @@ func tenantRoles(ctx context.Context) {
 		role := &rbacv1.ClusterRole{}
 		Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role)).To(Succeed())
 		role.ObjectMeta = metav1.ObjectMeta{Name: name}
-		Expect(admin.Create(ctx, role)).To(Succeed())
+		Expect(client.IgnoreAlreadyExists(admin.Create(ctx, role))).To(Succeed())
 	}
-	Expect(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
+	Expect(client.IgnoreAlreadyExists(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: cliCatalog}, Subjects: cliSubjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: cliCatalog},
-	})).To(Succeed())
+	}))).To(Succeed())
 }
 
 // bindEditors makes the group editors of a namespace.

@@ -1,6 +1,11 @@
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/api/resource"
+import (
+	"bytes"
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // Tenant is a team: its people, its namespaces and what it may use.
 type Tenant struct {
@@ -72,6 +77,16 @@ type Subject struct {
 	ServiceAccount string `json:"serviceAccount,omitempty" jsonschema:"format=service-account"`
 	// User is one person, where the identity provider has no groups, with the name that the API server knows.
 	User string `json:"user,omitempty" jsonschema:"format=user"`
+}
+
+// UnmarshalJSON also takes a text, which names a group.
+func (s *Subject) UnmarshalJSON(data []byte) error {
+	*s = Subject{}
+	if bytes.HasPrefix(data, []byte(`"`)) {
+		return json.Unmarshal(data, &s.Group)
+	}
+	type keys Subject // without this method
+	return json.Unmarshal(data, (*keys)(s))
 }
 
 // Quota is a ResourceQuota in the words of MPI jobs. Launchers count.

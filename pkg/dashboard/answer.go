@@ -11,32 +11,22 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
 
-// Withheld names what a user may not read.
-type Withheld struct {
-	What    string `json:"what"`
-	Message string `json:"message"`
-}
-
-// withheldOf never returns nil, which would be `null` in JSON.
-func withheldOf(list []view.Withheld) []Withheld {
-	all := make([]Withheld, 0, len(list))
-	for _, w := range list {
-		all = append(all, Withheld{What: w.What, Message: w.Why})
-	}
-	return all
-}
-
 // Items is a list with what is missing from it.
 type Items[T any] struct {
-	Items    []T        `json:"items"`
-	Withheld []Withheld `json:"withheld"`
+	Items    []T             `json:"items"`
+	Withheld []view.Withheld `json:"withheld"`
 }
 
 func itemsOf[T any](items []T, withheld []view.Withheld) Items[T] {
-	if items == nil {
-		items = []T{}
+	return Items[T]{Items: listOf(items), Withheld: listOf(withheld)}
+}
+
+// listOf returns an empty list for nil, which would be `null` in JSON.
+func listOf[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	return Items[T]{Items: items, Withheld: withheldOf(withheld)}
+	return list
 }
 
 // Failure is the body of an answer that is an error.

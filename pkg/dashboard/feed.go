@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 )
 
@@ -137,7 +136,7 @@ func (one *feed) run(ctx context.Context, source feedSource) error {
 	defer stop(nil)
 	go func() {
 		for pause(ctx, source.every) {
-			if _, err := look(ctx); err != nil && !isTransient(err) {
+			if _, err := look(ctx); err != nil && !fetch.IsTransient(err) {
 				stop(err)
 			}
 		}
@@ -147,7 +146,7 @@ func (one *feed) run(ctx context.Context, source feedSource) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !isTransient(err) {
+		if !fetch.IsTransient(err) {
 			return err
 		}
 		pause(ctx, time.Second)
@@ -159,12 +158,10 @@ func (one *feed) note(value any, err error) {
 	switch {
 	case err == nil:
 		one.publish(func(s *feedState) { *s = feedState{value: value} })
-	case isTransient(err):
+	case fetch.IsTransient(err):
 		one.publish(func(s *feedState) { s.trouble = err })
 	}
 }
-
-func isTransient(err error) bool { return apierror.Explain(err).Kind == apierror.NoServer }
 
 // pause waits, and reports whether the context has not ended.
 func pause(ctx context.Context, d time.Duration) bool {

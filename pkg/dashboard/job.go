@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -21,28 +20,11 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
 
-// Detail is one job with its pods, and what the user may do to it.
+// Detail is one job, and what the user may do to it.
 type Detail struct {
 	Job      Job                   `json:"job"`
-	Pods     []Pod                 `json:"pods"`
 	Actions  map[string]Permission `json:"actions"`
-	Withheld []Withheld            `json:"withheld"`
-}
-
-// Pod is a pod on the page.
-type Pod struct {
-	Name  string `json:"name"`
-	Role  string `json:"role"`
-	Index int    `json:"index"`
-	// Ranks is a range such as 0-3, empty for a pod without ranks.
-	Ranks    string `json:"ranks,omitempty"`
-	State    string `json:"state"`
-	Ready    bool   `json:"ready"`
-	Restarts int32  `json:"restarts"`
-	Machine  string `json:"machine,omitempty"`
-	Address  string `json:"address,omitempty"`
-	Slots    int32  `json:"slots,omitempty"`
-	Message  string `json:"message,omitempty"`
+	Withheld []view.Withheld       `json:"withheld"`
 }
 
 // Permission is whether an action may be done, or what is missing for it.
@@ -59,32 +41,9 @@ func (v *visit) readDetail(ctx context.Context, known *rights) (Detail, error) {
 	if err != nil {
 		return Detail{}, err
 	}
-	j := jobOf(o)
-	d := Detail{Job: j, Pods: podsOf(j.Job), Withheld: withheldOf(o.Withheld)}
+	d := Detail{Job: jobOf(o), Withheld: listOf(o.Withheld)}
 	d.Actions, err = v.actions(ctx, known, o.TrainJob)
 	return d, err
-}
-
-func podsOf(j view.Job) []Pod {
-	pods := []Pod{}
-	all := j.Nodes
-	if j.Launcher != nil {
-		all = append([]view.Pod{*j.Launcher}, all...)
-	}
-	for _, p := range all {
-		shown := Pod{
-			Name: p.Name, Role: p.Role, Index: p.Index, State: string(p.Phase), Ready: p.Ready, Restarts: p.Restarts,
-			Machine: p.Machine, Address: p.Address, Message: p.Problem,
-		}
-		if p.Terminating {
-			shown.State = "Terminating"
-		}
-		if s := p.Slots; s != nil {
-			shown.Ranks, shown.Slots = fmt.Sprintf("%d-%d", s.First, s.Last), s.Last-s.First+1
-		}
-		pods = append(pods, shown)
-	}
-	return pods
 }
 
 // rights of a user on the TrainJobs of a namespace, by verb, as they were at a time.
@@ -178,34 +137,15 @@ func fingerprint(value any) string {
 	return string(text)
 }
 
-// Event is an event about a job or its parts.
-type Event struct {
-	Time    string `json:"time"`
-	Count   int32  `json:"count"`
-	Kind    string `json:"kind"`
-	Object  string `json:"object"`
-	Type    string `json:"type"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-}
-
 // events returns the events of a job, the oldest first.
 func (s *Server) events(v *visit) (any, error) {
 	list, err := fetch.ReadEvents(v.Context(), v.c, v.key())
 	if e := apierror.Explain(err); err != nil && e.Kind == apierror.Forbidden {
-		return itemsOf[Event](nil, []view.Withheld{{What: "events", Why: e.Message}}), nil
+		return itemsOf[fetch.JobEvent](nil, []view.Withheld{{What: "events", Why: e.Message}}), nil
 	} else if err != nil {
 		return nil, err
 	}
-	var events []Event
-	for _, e := range list {
-		kind, name, _ := strings.Cut(e.Object, "/")
-		events = append(events, Event{
-			Time: e.At.UTC().Format("2006-01-02T15:04:05Z"), Count: e.Count, Kind: kind, Object: name, Type: e.Type,
-			Reason: e.Reason, Message: e.Message,
-		})
-	}
-	return itemsOf(events, nil), nil
+	return itemsOf(list, nil), nil
 }
 
 // Configuration is a job as it was submitted, its pods as they are made, and how these differ from the runtime.
@@ -214,8 +154,8 @@ type Configuration struct {
 	// AsRun is the JobSet of the job, empty while there is none.
 	AsRun string `json:"asRun,omitempty"`
 	// Diff is a unified difference between the template of the runtime and the JobSet.
-	Diff     string     `json:"diff,omitempty"`
-	Withheld []Withheld `json:"withheld"`
+	Diff     string          `json:"diff,omitempty"`
+	Withheld []view.Withheld `json:"withheld"`
 }
 
 // configuration returns the objects of a job as YAML.
@@ -227,7 +167,7 @@ func (s *Server) configuration(v *visit) (any, error) {
 	job := o.TrainJob.DeepCopy()
 	job.ManagedFields, job.Status = nil, trainer.TrainJobStatus{}
 	job.APIVersion, job.Kind = trainer.GroupVersion.String(), trainer.TrainJobKind
-	answer := Configuration{Submitted: yamlOf(job), Withheld: withheldOf(o.Withheld)}
+	answer := Configuration{Submitted: yamlOf(job), Withheld: listOf(o.Withheld)}
 	if o.JobSet == nil {
 		return answer, nil
 	}
@@ -249,32 +189,16 @@ func yamlOf(value any) string {
 	return string(text)
 }
 
-// Usage is how much a pod uses now: processors and bytes of memory, nil if they were not measured.
-type Usage struct {
-	Pod    string   `json:"pod"`
-	CPU    *float64 `json:"cpu,omitempty"`
-	Memory *int64   `json:"memory,omitempty"`
-}
-
 // usage returns how much the pods of a job use now.
 func (s *Server) usage(v *visit) (any, error) {
 	list, hidden, err := fetch.UsageOf(v.Context(), v.c, v.key())
 	if e := apierror.Explain(err); err != nil && e.Kind == apierror.NoKind {
 		why := "this cluster does not serve metrics.k8s.io: ask its admin for metrics-server"
-		return itemsOf[Usage](nil, []view.Withheld{{What: "usage", Why: why}}), nil
+		return itemsOf[fetch.PodUsage](nil, []view.Withheld{{What: "usage", Why: why}}), nil
 	} else if err != nil {
 		return nil, err
 	}
-	var all []Usage
-	for _, p := range list {
-		u := Usage{Pod: p.Pod}
-		if p.Measured {
-			cores := float64(p.MilliCPU) / 1000
-			u.CPU, u.Memory = &cores, &p.MemoryBytes
-		}
-		all = append(all, u)
-	}
-	return itemsOf(all, hidden), nil
+	return itemsOf(list, hidden), nil
 }
 
 // act suspends, resumes or deletes a job.
@@ -291,13 +215,6 @@ func (s *Server) act(v *visit) (any, error) {
 		}
 	case "delete":
 		uid := types.UID(v.URL.Query().Get("uid"))
-		if uid == "" {
-			o := &trainer.TrainJob{}
-			if err := v.c.Get(v.Context(), key, o); err != nil {
-				return nil, err
-			}
-			uid = o.UID
-		}
 		if err := act.Delete(v.Context(), v.c, key, uid, false); err != nil {
 			return nil, err
 		}

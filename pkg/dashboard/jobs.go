@@ -137,7 +137,7 @@ func (v *visit) watchable(namespace string) (string, error) {
 type changes struct {
 	begun    bool
 	jobs     map[types.UID]string
-	withheld []Withheld
+	withheld []view.Withheld
 }
 
 // change is the event of jobs that are new, changed or gone.

@@ -22,7 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/dashboard"
 )
 
-// hostile is what a user may write into an annotation.
+// hostile is an annotation of a user.
 const hostile = "</script><script>alert(1)</script>\x1b[2J\u202eevil"
 
 var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {

@@ -63,13 +63,17 @@ func Suspend(ctx context.Context, c client.Client, key client.ObjectKey, suspend
 	return true, c.Patch(ctx, trainJob, client.RawPatch(types.MergePatchType, patch))
 }
 
-// Delete deletes a job of this UID, and not one of the same name that was made since. Foreground keeps it until its
-// pods are gone.
+// Delete deletes a job. With a UID it deletes that job only, and no other that was made under its name since.
+// Foreground keeps it until its pods are gone.
 func Delete(ctx context.Context, c client.Writer, key client.ObjectKey, uid types.UID, foreground bool) error {
 	policy := metav1.DeletePropagationBackground
 	if foreground {
 		policy = metav1.DeletePropagationForeground
 	}
+	options := []client.DeleteOption{client.PropagationPolicy(policy)}
+	if uid != "" {
+		options = append(options, client.Preconditions{UID: &uid})
+	}
 	trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	return c.Delete(ctx, trainJob, client.Preconditions{UID: &uid}, client.PropagationPolicy(policy))
+	return c.Delete(ctx, trainJob, options...)
 }

@@ -45,7 +45,7 @@ func FollowTrainJobs(ctx context.Context, c client.WithWatch, look func(context.
 			return ctx.Err()
 		case err == nil:
 			pause = firstPause
-		case !looked || !isTransient(err):
+		case !looked || !IsTransient(err):
 			return err
 		}
 		select {
@@ -57,8 +57,8 @@ func FollowTrainJobs(ctx context.Context, c client.WithWatch, look func(context.
 	}
 }
 
-// isTransient reports whether an error may be gone in a moment.
-func isTransient(err error) bool {
+// IsTransient reports whether an error of a client may be gone in a moment.
+func IsTransient(err error) bool {
 	return apierror.Explain(err).Kind == apierror.NoServer || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInternalError(err)
 }
 

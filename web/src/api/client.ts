@@ -1,4 +1,4 @@
-import type { ActionName } from './types';
+import type { ActionName, Job } from './types';
 
 // Problem is an error of the server, or of the way to it, in words for people.
 export class Problem extends Error {
@@ -41,7 +41,7 @@ export const pageOf = (namespace: string, name: string, tab = '') =>
 export const reasonPage = (reason: string) => `/docs/failures/${part(reason)}`;
 
 // act asks for an action. The header keeps other sites from doing the same.
-export const act = (namespace: string, name: string, action: ActionName) =>
-  ask<{ message?: string }>(jobPath(namespace, name, `/actions/${action}`), {
+export const act = (job: Job, action: ActionName) =>
+  ask<{ message?: string }>(jobPath(job.namespace, job.name, `/actions/${action}?uid=${part(job.uid)}`), {
     method: 'POST', headers: { 'X-Lockstep-Action': '1' },
   });

@@ -4,7 +4,7 @@ export type Phase =
   | 'Refused' | 'Queued' | 'Suspended' | 'Preempted' | 'Stopping' | 'Creating' | 'Scheduling' | 'Pulling'
   | 'Starting' | 'Running' | 'Restarting' | 'Complete' | 'Failed';
 
-export interface Withheld { what: string; right?: string; message?: string }
+export interface Withheld { what: string; why: string }
 
 export interface Cause {
   reason: string; message: string; remedy?: string; lines?: string[]; class?: string; pod?: string; machine?: string;
@@ -24,40 +24,40 @@ export interface Usage {
   memoryLimit?: number; memoryPod?: string; sentBytes?: number;
 }
 
-// Job is the JSON of `kubectl mpi get -o json` with owner and framework.
+// Job is the JSON of `kubectl mpi get -o json` with the name of its framework.
 export interface Job {
-  name: string; namespace: string; uid: string; user?: string; owner?: string; framework?: string;
+  name: string; namespace: string; uid: string; user?: string; framework?: string;
   runtime: { kind: string; name: string; framework?: string; mpi: boolean; implementation?: string; version?: string };
   executor?: string; phase: Phase; state?: string; since?: string; cause?: Cause; message?: string;
   world?: { nodes: number; slotsPerNode: number; slots: number; launcherRunsRanks?: boolean };
-  usage?: Usage; pods?: { ready: number; want: number };
+  usage?: Usage; pods?: { ready: number; want: number }; launcher?: Pod; nodes?: Pod[];
   queue?: { name: string; position?: number; length?: number; text?: string };
   restarts?: number; restartsAllowed?: number; attempts?: Attempt[];
   progress?: { percent?: number; remainingSeconds?: number; metrics?: Metric[]; updated?: string };
   times: { created: string; started?: string; ended?: string };
-  logsURL?: string; conditions?: Condition[]; unknown?: { what: string; why: string }[];
+  logsURL?: string; conditions?: Condition[]; unknown?: Withheld[];
 }
 
 export interface Pod {
-  name: string; role: string; index: number; ranks?: string; state: string; ready: boolean; restarts?: number;
-  machine?: string; address?: string; slots?: number; reason?: string; message?: string;
+  name: string; role: string; index: number; phase: string; ready: boolean; terminating?: boolean; restarts?: number;
+  machine?: string; address?: string; slots?: { first: number; last: number }; problem?: string;
 }
 
 export type ActionName = 'suspend' | 'resume' | 'delete';
 export interface Permission { allowed: boolean; missing?: string }
 
 export interface JobDetail {
-  job: Job; pods?: Pod[]; actions?: Partial<Record<ActionName, Permission>>; withheld?: Withheld[];
+  job: Job; actions?: Partial<Record<ActionName, Permission>>; withheld?: Withheld[];
 }
 
 export interface JobList { items: Job[]; withheld?: Withheld[] }
 export interface Session { user?: string; namespace?: string; version?: string; cluster?: string; mode?: string }
 
+// Event has its object as KIND/NAME.
 export interface Event {
-  time?: string; count?: number; kind?: string; object?: string; type?: string; reason?: string; message?: string;
-  source?: string;
+  at: string; count: number; object: string; type: string; reason: string; message: string;
 }
 export interface Configuration { submitted?: string; asRun?: string; diff?: string; withheld?: Withheld[] }
-export interface PodUsage { pod: string; cpu?: number; memory?: number }
+export interface PodUsage { pod: string; measured: boolean; milliCPU: number; memoryBytes: number }
 export interface LogLine { time?: string; pod: string; role?: string; rank?: number; text: string }
 export interface Items<T> { items: T[]; withheld?: Withheld[] }

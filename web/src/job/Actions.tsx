@@ -25,10 +25,7 @@ const held = (j: Job) => j.phase === 'Suspended' || j.phase === 'Queued' || j.ph
 // blocked returns why an action cannot be taken now, or nothing.
 function blocked(action: ActionName, { job, actions }: JobDetail): string {
   const permission = actions?.[action];
-  if (permission && !permission.allowed) {
-    return permission.missing ? `Missing right: ${permission.missing}` : 'Not allowed';
-  }
-  if (action !== 'delete' && isFinal(job.phase)) return 'The job is over.';
+  if (permission && !permission.allowed) return permission.missing ?? 'Not allowed';
   if (action === 'resume' && job.phase === 'Queued') return 'The job already waits in its queue.';
   return '';
 }
@@ -42,7 +39,7 @@ export function Actions({ detail }: { detail: JobDetail }) {
       {([first, 'delete'] as const).map((action) => {
         const why = blocked(action, detail);
         const button = (
-          <Button key={action} variant={action === 'delete' ? 'secondary' : 'secondary'} size="sm"
+          <Button key={action} variant="secondary" size="sm"
             isDanger={action === 'delete'} isAriaDisabled={!!why} onClick={() => ask(action)}>
             {words[action].verb}
           </Button>
@@ -62,7 +59,7 @@ function Confirm({ action, job, close }: { action: ActionName; job: Job; close: 
   const confirm = async () => {
     setBusy(true);
     try {
-      await act(job.namespace, job.name, action);
+      await act(job, action);
       close();
       if (action === 'delete') void go(`/jobs?ns=${encodeURIComponent(job.namespace)}`);
     } catch (reason) {

@@ -25,14 +25,13 @@ export function Events({ path, phase }: { path: string; phase: string }) {
         <Table aria-label="Events" variant="compact" gridBreakPoint="grid-md">
           <Thead><Tr><Th>Time (UTC)</Th><Th>Type</Th><Th>Reason</Th><Th>Object</Th><Th>Message</Th></Tr></Thead>
           <Tbody>{items.map((e, i) => (
-            <Tr key={`${e.time}${e.object}${e.reason}${i}`}>
-              <Td dataLabel="Time" className="number">{clock(e.time)}</Td>
+            <Tr key={`${e.at}${e.object}${e.reason}${i}`}>
+              <Td dataLabel="Time" className="number">{clock(e.at)}</Td>
               <Td dataLabel="Type"><Label isCompact color={e.type === 'Warning' ? 'orange' : 'grey'}>
                 {e.type === 'Warning' ? 'Warning' : 'Normal'}</Label></Td>
-              <Td dataLabel="Reason"><Text most={60}>{e.reason}</Text>{(e.count ?? 1) > 1 && ` ×${e.count}`}</Td>
-              <Td dataLabel="Object"><Text most={120}>{[e.kind, e.object].filter(Boolean).join('/')}</Text></Td>
-              <Td dataLabel="Message"><Text most={1_500}>{e.message}</Text>
-                {e.source && <div className="small"><Text most={80}>{e.source}</Text></div>}</Td>
+              <Td dataLabel="Reason"><Text most={60}>{e.reason}</Text>{e.count > 1 && ` ×${e.count}`}</Td>
+              <Td dataLabel="Object"><Text most={120}>{e.object}</Text></Td>
+              <Td dataLabel="Message"><Text most={1_500}>{e.message}</Text></Td>
             </Tr>
           ))}</Tbody>
         </Table>

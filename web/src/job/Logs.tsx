@@ -11,6 +11,7 @@ import { Choice } from '../parts/Choice';
 import { Empty, Trouble } from '../parts/parts';
 import { clip, clock, visible } from '../words/format';
 import { LogStore, patternOf, pieces, type Line } from './logStore';
+import { podsOf } from './pods';
 
 const spans: [string, string][] = [['', 'From the start'], ['1m', 'Last minute'], ['10m', 'Last 10 minutes'],
   ['1h', 'Last hour'], ['24h', 'Last day']];
@@ -64,7 +65,7 @@ export function Logs({ detail, path }: { detail: JobDetail; path: string }) {
     setFollow(false);
     setCurrent((hit + by + store.hits.length) % store.hits.length);
   };
-  const pods = detail.pods ?? [];
+  const pods = podsOf(detail.job);
   const slots = Math.min(detail.job.world?.slots ?? 0, 4_096);
   const ranks = Array.from({ length: slots }, (_, i): [string, string] => [`${i}`, `Rank ${i}`]);
   return (

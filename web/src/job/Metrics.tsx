@@ -2,16 +2,17 @@ import { Problem } from '../api/client';
 import type { JobDetail } from '../api/types';
 import { Empty, Help, Loading, Text, Trouble, Withheld } from '../parts/parts';
 import { bytes } from '../words/format';
-import { useUsage } from './Workers';
+import { podsOf } from './pods';
+import { cores, useUsage } from './Workers';
 
 // Metrics shows what each pod uses now.
-export function Metrics({ detail: { job, pods }, path }: { detail: JobDetail; path: string }) {
+export function Metrics({ detail: { job }, path }: { detail: JobDetail; path: string }) {
   const { data, error } = useUsage(path);
   if (error instanceof Problem && !data) return <Trouble problem={error} />;
   if (!data) return <Loading what="metrics" />;
-  const cpu = Math.max(0.001, ...data.items.map((u) => u.cpu ?? 0));
-  const memory = Math.max(1, ...data.items.map((u) => u.memory ?? 0));
-  const roles = new Map(pods?.map((p) => [p.name, p.role === 'launcher' ? 'Launcher' : `Node ${p.index}`]));
+  const cpu = Math.max(1, ...data.items.map((u) => u.milliCPU));
+  const memory = Math.max(1, ...data.items.map((u) => u.memoryBytes));
+  const roles = new Map(podsOf(job).map((p) => [p.name, p.role === 'launcher' ? 'Launcher' : `Node ${p.index}`]));
   return (
     <>
       <Withheld items={data.withheld} />
@@ -28,8 +29,8 @@ export function Metrics({ detail: { job, pods }, path }: { detail: JobDetail; pa
             <tbody>{data.items.map((u) => (
               <tr key={u.pod}>
                 <th scope="row"><Text most={60}>{roles.get(u.pod) ?? u.pod}</Text></th>
-                <td><Bar part={(u.cpu ?? 0) / cpu} text={u.cpu?.toFixed(2) ?? '–'} /></td>
-                <td><Bar part={(u.memory ?? 0) / memory} text={bytes(u.memory)} /></td>
+                <td><Bar part={u.milliCPU / cpu} text={cores(u)} /></td>
+                <td><Bar part={u.memoryBytes / memory} text={u.measured ? bytes(u.memoryBytes) : '–'} /></td>
               </tr>
             ))}</tbody>
           </table>

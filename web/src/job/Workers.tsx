@@ -7,21 +7,25 @@ import type { Items, JobDetail, PodUsage } from '../api/types';
 import { Empty, Text, Withheld } from '../parts/parts';
 import { bytes } from '../words/format';
 import { help, type Term } from '../words/help';
+import { podsOf, ranksOf, stateOf } from './pods';
 
 const headings: Term[] = ['Name', 'Role', 'Ranks', 'State', 'Restarts', 'Machine', 'Address', 'CPU', 'Memory'];
+
+export const cores = (use?: PodUsage) => (use?.measured ? (use.milliCPU / 1000).toFixed(2) : '–');
 
 export const useUsage = (path: string) => useQuery({
   queryKey: ['usage', path], queryFn: ({ signal }) => get<Items<PodUsage>>(`${path}/usage`, signal),
   refetchInterval: 15_000,
 });
 
-export function Workers({ detail: { job, pods }, path }: { detail: JobDetail; path: string }) {
+export function Workers({ detail: { job }, path }: { detail: JobDetail; path: string }) {
   const usage = useUsage(path).data;
-  if (!pods?.length) {
+  const pods = podsOf(job);
+  if (!pods.length) {
     return <Empty title="No pods">{job.times.ended ? 'The job is over, and its pods are gone.'
       : 'Pods appear here as soon as the job has some.'}</Empty>;
   }
-  const of = new Map(usage?.items.map((u) => [u.pod, u]));
+  const of = new Map(usage?.items.filter((u) => u.measured).map((u) => [u.pod, u]));
   return (
     <>
       <Withheld items={usage?.withheld} />
@@ -37,17 +41,16 @@ export function Workers({ detail: { job, pods }, path }: { detail: JobDetail; pa
                 <Text most={120}>{p.name}</Text></Link>
             </Td>
             <Td dataLabel="Role"><Text most={30}>{p.role}</Text> {p.role === 'launcher' ? '' : p.index}</Td>
-            <Td dataLabel="Ranks">{<Text most={30}>{p.ranks}</Text>}</Td>
+            <Td dataLabel="Ranks">{<Text most={30}>{ranksOf(p)}</Text>}</Td>
             <Td dataLabel="State">
-              <Text most={40}>{p.ready ? `${p.state}, ready` : p.state}</Text>
-              {(p.reason || p.message) && <div className="small">
-                <Text most={60}>{p.reason}</Text>{p.message && <>: <Text most={300}>{p.message}</Text></>}</div>}
+              <Text most={40}>{p.ready ? `${stateOf(p)}, ready` : stateOf(p)}</Text>
+              {p.problem && <div className="small"><Text most={300}>{p.problem}</Text></div>}
             </Td>
             <Td dataLabel="Restarts" className="number">{p.restarts ?? 0}</Td>
             <Td dataLabel="Machine"><Text most={80}>{p.machine}</Text></Td>
             <Td dataLabel="Address"><Text most={50}>{p.address}</Text></Td>
-            <Td dataLabel="CPU" className="number">{of.get(p.name)?.cpu?.toFixed(2) ?? '–'}</Td>
-            <Td dataLabel="Memory" className="number">{bytes(of.get(p.name)?.memory)}</Td>
+            <Td dataLabel="CPU" className="number">{cores(of.get(p.name))}</Td>
+            <Td dataLabel="Memory" className="number">{bytes(of.get(p.name)?.memoryBytes)}</Td>
           </Tr>
         ))}</Tbody>
       </Table>

@@ -28,7 +28,7 @@ export function writeView(view: View): URLSearchParams {
   return query;
 }
 
-export const ownerOf = (job: Job) => job.owner ?? job.user ?? '';
+export const ownerOf = (job: Job) => job.user ?? '';
 export const frameworkOf = (job: Job) => job.framework ?? (job.runtime?.mpi ? 'MPI' : job.runtime?.framework ?? '');
 
 const holds = (chosen: string[], value: string) => chosen.length === 0 || chosen.includes(value);

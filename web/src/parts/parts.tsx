@@ -63,9 +63,8 @@ export function Withheld({ items }: { items?: WithheldItem[] }) {
       title={items.length === 1 ? 'One part is not shown: a right is missing' : `${items.length} parts are not shown`}>
       <ul className="withheld">
         {items.slice(0, 20).map((w) => (
-          <li key={`${w.what} ${w.right}`}>
-            <strong>{shown(w.what, 100)}</strong>: {shown(w.message ?? 'not readable', 500)}
-            {w.right && <> Missing right: <code>{shown(w.right, 200)}</code>. Ask your platform team for it.</>}
+          <li key={w.what}>
+            <strong>{shown(w.what, 100)}</strong>: {shown(w.why, 500)}
           </li>
         ))}
         {items.length > 20 && <li>… and {items.length - 20} more</li>}

@@ -33,7 +33,9 @@ func TenantOf(ctx context.Context, c client.Reader, namespace string) Tenant {
 				continue
 			}
 			for _, subject := range binding.Subjects {
-				tenant.Admins = append(tenant.Admins, subject.Name)
+				if subject.Kind == rbacv1.GroupKind {
+					tenant.Admins = append(tenant.Admins, subject.Name)
+				}
 			}
 		}
 		slices.Sort(tenant.Admins)

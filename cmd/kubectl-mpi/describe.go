@@ -55,9 +55,10 @@ func newDescribe(k *kube) *cobra.Command {
 			}
 			j := view.JobOf(objects)
 			d := description{Job: j, Events: events}
-			if events != nil { // from the history
-			} else if d.Events, err = k.readEvents(cmd, j); err != nil {
-				d.Unknown = append(d.Unknown, view.Withheld{What: "events", Why: apierror.Explain(err).Message})
+			if events == nil { // the history has them otherwise
+				if d.Events, err = k.readEvents(cmd, j); err != nil {
+					d.Unknown = append(d.Unknown, view.Withheld{What: "events", Why: apierror.Explain(err).Message})
+				}
 			}
 			return o.printResult(k.streams.Out, printable{value: d, names: []string{namePrefix + j.Name}, text: func(w io.Writer) error {
 				return writeDescription(w, d, o.isWide(), cli.Palette(k.streams.Out), time.Now())

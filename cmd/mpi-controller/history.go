@@ -6,11 +6,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"lockstep.dev/lockstep/pkg/history"
 	"lockstep.dev/lockstep/pkg/history/store"
@@ -36,21 +33,14 @@ one such process.`,
 			if days < 1 || storage.Sign() <= 0 || perJob.Sign() <= 0 || perNamespace.Sign() <= 0 {
 				return usageError{fmt.Errorf("--days, --storage, --per-job and --per-namespace must be more than 0")}
 			}
-			log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.logLevel}))
-			ctrl.SetLogger(log)
-			klog.SetLogger(log)
-			kubeconfig, err := c.restConfig()
+			kubeconfig, err := c.connect()
 			if err != nil {
 				return err
 			}
 			// Of a disk a tenth is left for what is no log.
 			o.Limits = store.Limits{
-				For: time.Duration(
-					days,
-				) * 24 * time.Hour,
-				PerJob:       perJob.Value(),
-				PerNamespace: perNamespace.Value(),
-				Total:        storage.Value() / 10 * 9,
+				For:    time.Duration(days) * 24 * time.Hour,
+				PerJob: perJob.Value(), PerNamespace: perNamespace.Value(), Total: storage.Value() / 10 * 9,
 			}
 			o.Host = historyService + "." + c.options.Namespace + ".svc"
 			return history.Run(command.Context(), kubeconfig, o)
@@ -58,32 +48,17 @@ one such process.`,
 	}
 	flags := command.Flags()
 	flags.StringVar(&c.kubeconfigPath, "kubeconfig", "", "kubeconfig file; empty uses the service account of the pod")
-	flags.StringVar(
-		&c.options.Namespace,
-		"namespace",
-		os.Getenv("POD_NAMESPACE"),
-		"namespace of the Service "+historyService+", by which the API server asks (default $POD_NAMESPACE)",
-	)
+	flags.StringVar(&c.options.Namespace, "namespace", os.Getenv("POD_NAMESPACE"),
+		"namespace of the Service "+historyService+", by which the API server asks (default $POD_NAMESPACE)")
 	flags.StringVar(&o.Folder, "folder", "/var/lib/lockstep/history", "folder where jobs are kept")
-	flags.Var(
-		&storage,
-		"storage",
-		"how much the folder may hold: nine tenths of it for logs; the oldest jobs go first",
-	)
+	flags.Var(&storage, "storage", "how much the folder may hold: nine tenths of it for logs; the oldest jobs go first")
 	flags.Var(&perJob, "per-job", "how much of compressed logs is kept of a job; the oldest lines go first")
-	flags.Var(
-		&perNamespace,
-		"per-namespace",
-		"how much of compressed logs is kept of a namespace; the oldest jobs go first",
-	)
+	flags.Var(&perNamespace, "per-namespace",
+		"how much of compressed logs is kept of a namespace; the oldest jobs go first")
 	flags.IntVar(&days, "days", 7, "for how many days after its end a job is kept")
 	flags.StringVar(&o.Address, "bind-address", ":8444", "address that serves the API, by HTTPS")
-	flags.StringVar(
-		&o.ProbeAddress,
-		"health-probe-bind-address",
-		":8081",
-		"address that serves /healthz; 0 turns it off",
-	)
+	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081",
+		"address that serves /healthz; 0 turns it off")
 	flags.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "least level that is logged: debug, info, warn or error")
 	return command
 }

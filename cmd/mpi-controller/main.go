@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -26,16 +27,21 @@ func main() {
 
 // runController works until the context ends.
 func runController(ctx context.Context, c controllerConfig) error {
-	log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.logLevel}))
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
-	kubeconfig, err := c.restConfig()
+	kubeconfig, err := c.connect()
 	if err != nil {
 		return err
 	}
 	if c.options.Identity, err = c.leaseIdentity(); err != nil {
 		return err
 	}
-	log.Info("starting", "version", version.String(), "mode", c.options.Mode, "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
+	ctrl.Log.Info("starting", "version", version.String(), "mode", c.options.Mode, "namespace", c.options.Namespace, "leaderElection", c.options.LeaderElection)
 	return reconciler.Run(ctx, kubeconfig, c.options)
+}
+
+// connect begins to log, and returns how the cluster is reached.
+func (c controllerConfig) connect() (*rest.Config, error) {
+	log := logr.FromSlogHandler(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.logLevel}))
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	return c.restConfig()
 }

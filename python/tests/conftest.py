@@ -77,17 +77,17 @@ class Cluster:
         at = {"lastTransitionTime": "2026-03-01T12:00:00Z", "message": ""}
         path = f"{self.paths.trainjobs}/{name}"
         last = conditions[-1]
-        told: Object = {"version": "v1", "uid": self.job(name)["metadata"]["uid"], "executor": "mpi-controller", "conditions": []}
-        told["phase"] = "Scheduling" if last["type"] == "Created" else last["type"]
+        record: Object = {"version": "v1", "uid": self.job(name)["metadata"]["uid"], "executor": "mpi-controller", "conditions": []}
+        record["phase"] = "Scheduling" if last["type"] == "Created" else last["type"]
         held = last["type"] == "Created" and last["reason"] != "JobSetCreated"
         if held:
-            told["phase"] = "Creating"
+            record["phase"] = "Creating"
         if held or last["type"] == "Failed":
             before, _, lines = last["message"].partition("\nLast lines:\n")
             message, _, remedy = before.partition(". What to do: ")
             cause = {"message": message, "remedy": remedy, "lines": lines.splitlines(), "class": "application"}
-            told["cause"] = {"reason": last["reason"], **cause, **parts}
-        metadata = {"labels": {"lockstep.dev/trainjob": name}, "annotations": {"lockstep.dev/conditions": json.dumps(told)}}
+            record["cause"] = {"reason": last["reason"], **cause, **parts}
+        metadata = {"labels": {"lockstep.dev/trainjob": name}, "annotations": {"lockstep.dev/conditions": json.dumps(record)}}
         self.api.patch(f"{path}/status", {"status": {"conditions": [{**at, **c} for c in conditions]}})
         self.api.patch(path, {"metadata": metadata})
 

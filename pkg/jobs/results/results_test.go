@@ -73,7 +73,7 @@ func unpack(t *testing.T, lines []logs.Line, folder, name string) (Copied, bool,
 	return copied, a.Ended && a.Failure == "", err
 }
 
-// TestCopy: what is printed and unpacked is what was there, whatever its bytes and names.
+// TestCopy holds the copied files against the originals, with odd bytes and names.
 func TestCopy(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "run 7")
 	noise := make([]byte, 100_000)

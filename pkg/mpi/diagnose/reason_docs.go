@@ -269,7 +269,7 @@ var reasonDocs = []ReasonDoc{
 		"What MPI printed.",
 		"read the lines that the rank printed before it called MPI_Abort"},
 	{MPIPortsBlocked, ByRequest, "ranks cannot connect to each other",
-		"What MPI printed: the launch worked over port 2222, the connections between ranks did not. Or the command failed while nobody answered a connection between pods of the job: for 10 s in a launch, for a minute once a rank ran. A running job shows such a connection as a warning, after some 10 to 20 s; it does not end the job.",
+		"What MPI printed: the launch worked over port 2222, the connections between ranks did not. Or the command failed while a connection between pods of the job stayed without an answer: for 10 s in a launch, for a minute once a rank ran. A running job shows such a connection as a warning, after some 10 to 20 s; it does not end the job.",
 		"check that MPI uses the interface of the pods (UCX_NET_DEVICES, btl_tcp_if_include, FI_TCP_IFACE), and NetworkPolicies: MPI uses any port between the pods of a job, the policy of the job opens them all"},
 	{MPIVersionMismatch, ByApplication, "launcher and ranks use different MPI libraries or versions",
 		"What MPI printed.",

@@ -51,7 +51,7 @@ STOCK = "kubeflow-trainer"
 _AFTER_END = timedelta(minutes=1)
 #: How long before JobSet says that it has resumed its Jobs their first pods may have been made, and how far clocks may be apart.
 _RESUME_TOLD, _CLOCKS_APART = timedelta(seconds=1), timedelta(minutes=1)
-#: Phases of a job that does not run yet: pods tell more of it than the record, which lags behind.
+#: Phases of a job that does not run yet: its pods are newer than the record, which lags behind.
 _ON_THE_WAY = (Phase.SCHEDULING, Phase.PULLING, Phase.STARTING)
 
 

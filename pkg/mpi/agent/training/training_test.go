@@ -22,7 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-func said(percent, remaining int32, metrics ...mpi.TrainingMetric) mpi.TrainingProgress {
+func reported(percent, remaining int32, metrics ...mpi.TrainingMetric) mpi.TrainingProgress {
 	p := mpi.TrainingProgress{Metrics: metrics}
 	if percent >= 0 {
 		p.Percent = &percent
@@ -35,16 +35,16 @@ func said(percent, remaining int32, metrics ...mpi.TrainingMetric) mpi.TrainingP
 
 func TestTheLineOfTheProtocol(t *testing.T) {
 	for line, want := range map[string]mpi.TrainingProgress{
-		"lockstep: progress 40% remaining=120s loss=0.31 acc/top-1=.9": said(40, 120,
+		"lockstep: progress 40% remaining=120s loss=0.31 acc/top-1=.9": reported(40, 120,
 			mpi.TrainingMetric{Name: "acc/top-1", Value: .9}, mpi.TrainingMetric{Name: "loss", Value: .31}),
-		"lockstep: progress 99.9%":                 said(99, -1),
-		"lockstep: progress  remaining=2m30s  0% ": said(0, 150),
-		"lockstep: progress remaining=90 loss=1e-3": said(-1, 90,
+		"lockstep: progress 99.9%":                 reported(99, -1),
+		"lockstep: progress  remaining=2m30s  0% ": reported(0, 150),
+		"lockstep: progress remaining=90 loss=1e-3": reported(-1, 90,
 			mpi.TrainingMetric{Name: "loss", Value: .001}),
-		"lockstep: progress loss=0.5 and words=so token": said(-1, -1,
+		"lockstep: progress loss=0.5 and words=so token": reported(-1, -1,
 			mpi.TrainingMetric{Name: "loss", Value: .5}),
-		"lockstep: progress 5% loss=nan b=inf c=1e999": said(5, -1),
-		"lockstep: progress 101% x=1": said(-1, -1,
+		"lockstep: progress 5% loss=nan b=inf c=1e999": reported(5, -1),
+		"lockstep: progress 101% x=1": reported(-1, -1,
 			mpi.TrainingMetric{Name: "x", Value: 1}),
 		"lockstep: progress -1% 9x=1 =2 remaining=-3s": {},
 		"lockstep: progress password=hunter2":          {},
@@ -71,51 +71,51 @@ func TestUsualLines(t *testing.T) {
 		"Keras 3": {
 			"Epoch 2/4\n\x1b[1m 500/1000\x1b[0m \x1b[32m━━━━━━━━━━\x1b[0m\x1b[37m━━━━━━━━━━\x1b[0m " +
 				"\x1b[1m3s\x1b[0m 2ms/step - accuracy: 0.9250 - loss: 0.3526",
-			said(37, -1, number("accuracy", .925), number("epoch", 2), number("loss", .3526)),
+			reported(37, -1, number("accuracy", .925), number("epoch", 2), number("loss", .3526)),
 		},
 		"Keras 2, drawn over": {
 			"Epoch 1/2\n 1/10 [==>...........] - ETA: 9s - loss: 2.0\r" +
 				"10/10 [==============================] - 1s 2ms/step - loss: 1.5 - val_loss: 1.7\n",
-			said(50, -1, number("epoch", 1), number("loss", 1.5), number("val_loss", 1.7)),
+			reported(50, -1, number("epoch", 1), number("loss", 1.5), number("val_loss", 1.7)),
 		},
 		"Keras, its last line, and an evaluation": {
 			"Epoch 3/3\n1875/1875 - 3s - loss: 0.25 - 3s/epoch - 2ms/step\n 1/313 ━━━━ 4s 15ms/step - loss: 0.2\n",
-			said(100, -1, number("epoch", 3), number("loss", .2)),
+			reported(100, -1, number("epoch", 3), number("loss", .2)),
 		},
-		"Keras, an evaluation alone": {" 1/313 ━━━━ 4s 15ms/step - loss: 0.2\n", said(-1, -1, number("loss", .2))},
+		"Keras, an evaluation alone": {" 1/313 ━━━━ 4s 15ms/step - loss: 0.2\n", reported(-1, -1, number("loss", .2))},
 		"Horovod's example of PyTorch": {
 			"[1,0]<stdout>:Train Epoch: 3 [12800/60000 (21%)]\tLoss: 0.312000\n",
-			said(-1, -1, number("epoch", 3), number("loss", .312)),
+			reported(-1, -1, number("epoch", 3), number("loss", .312)),
 		},
-		"Horovod's example of TensorFlow": {"[0]<stdout>:Step #10\tLoss: 0.123456\n", said(-1, -1,
+		"Horovod's example of TensorFlow": {"[0]<stdout>:Step #10\tLoss: 0.123456\n", reported(-1, -1,
 			number("loss", .123456))},
 		"Horovod's example of ImageNet": {
 			"Train Epoch     #2:  40%|████      | 4/10 [00:01<00:02,  2.1it/s, loss=2.3, accuracy=10]\r",
-			said(-1, -1, number("accuracy", 10), number("epoch", 2), number("loss", 2.3)),
+			reported(-1, -1, number("accuracy", 10), number("epoch", 2), number("loss", 2.3)),
 		},
-		"an epoch that begins": {"Epoch 3/10\n", said(20, -1, number("epoch", 3))},
-		"an epoch that is over": {"Epoch 3/10, train loss: 0.31, val loss: 0.4\n", said(30, -1,
+		"an epoch that begins": {"Epoch 3/10\n", reported(20, -1, number("epoch", 3))},
+		"an epoch that is over": {"Epoch 3/10, train loss: 0.31, val loss: 0.4\n", reported(30, -1,
 			number("epoch", 3), number("loss", .31), number("val_loss", .4))},
-		"epochs from 0": {"Epoch 0/4 loss 2\nEpoch 3/4 loss 1\n", said(100, -1,
+		"epochs from 0": {"Epoch 0/4 loss 2\nEpoch 3/4 loss 1\n", reported(100, -1,
 			number("epoch", 3), number("loss", 1))},
-		"an epoch and a step": {"Epoch [2/4], Step [50/100], Loss: 0.5\n", said(37, -1,
+		"an epoch and a step": {"Epoch [2/4], Step [50/100], Loss: 0.5\n", reported(37, -1,
 			number("epoch", 2), number("loss", .5))},
-		"an epoch of unknown many": {"[epoch 3] loss: 0.31\n", said(-1, -1, number("epoch", 3),
+		"an epoch of unknown many": {"[epoch 3] loss: 0.31\n", reported(-1, -1, number("epoch", 3),
 			number("loss", .31))},
-		"PyTorch's tutorial": {"[1,  2000] loss: 2.173\n", said(-1, -1, number("loss", 2.173))},
-		"steps": {"step 100/1000\niter 250/1000: loss 2.5, time 20ms\n", said(25, -1,
+		"PyTorch's tutorial": {"[1,  2000] loss: 2.173\n", reported(-1, -1, number("loss", 2.173))},
+		"steps": {"step 100/1000\niter 250/1000: loss 2.5, time 20ms\n", reported(25, -1,
 			number("loss", 2.5))},
 		"transformers": {
 			" 40%|████      | 400/1000 [00:40<01:00]\r" +
 				"{'loss': 0.31, 'grad_norm': 1.5, 'learning_rate': 5e-05, 'epoch': 0.4}\n",
-			said(40, -1, number("epoch", .4), number("grad_norm", 1.5), number("learning_rate", 5e-5),
+			reported(40, -1, number("epoch", .4), number("grad_norm", 1.5), number("learning_rate", 5e-5),
 				number("loss", .31)),
 		},
 		"a download": {"Downloading: 40%|████   | 4/10 [00:01]\rMap: 10%|█ |\n",
 			mpi.TrainingProgress{}},
 		"other things": {"reading 3/10 files\npacket loss: 0.1\n3/4 done\nstep aside\ntime 12:30:01\n",
 			mpi.TrainingProgress{}},
-		"what is told counts alone": {"Epoch 9/10\nlockstep: progress 5%\nEpoch 10/10 loss: 3\n", said(5,
+		"what is told counts alone": {"Epoch 9/10\nlockstep: progress 5%\nEpoch 10/10 loss: 3\n", reported(5,
 			-1, number("epoch", 9))},
 	} {
 		var tracker Tracker
@@ -182,7 +182,7 @@ func TestLinesComeInPieces(t *testing.T) {
 		}
 	}
 	stream.EndLine()
-	want := said(42, -1, mpi.TrainingMetric{Name: "loss", Value: 2})
+	want := reported(42, -1, mpi.TrainingMetric{Name: "loss", Value: 2})
 	got := ptr.Deref(tracker.Known(), mpi.TrainingProgress{})
 	if got.Updated = 0; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
@@ -306,7 +306,7 @@ func TestPostsAreTaken(t *testing.T) {
 	if got := send(http.MethodPost, string(token), body); got != http.StatusBadGateway {
 		t.Errorf("%d", got)
 	}
-	if diff := cmp.Diff(said(40, 90, mpi.TrainingMetric{Name: "loss", Value: .31}), taken[0]); diff != "" {
+	if diff := cmp.Diff(reported(40, 90, mpi.TrainingMetric{Name: "loss", Value: .31}), taken[0]); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -79,7 +79,7 @@ func (w *StallWatch) IsDoubtful(now time.Time) bool {
 	return w.calls.areNew(now) || w.stopped.areNew(now)
 }
 
-// HasUnanswered reports whether the last look saw connections between pods that nobody answers.
+// HasUnanswered reports whether the last look saw unanswered connections between pods.
 func (w *StallWatch) HasUnanswered() bool { return len(w.calls) > 0 }
 
 // Observe takes in a look, and returns what is wrong, the most important first.

@@ -26,7 +26,7 @@ func accountsAreOfPrograms(c *plan.Cluster, list *diag.List) {
 				list.Errorf(diag.AccountOfPlatform, who.At, "the account `%s` %s", name, why).
 					Helpf("make an account for the program, and name that")
 			} else if owner != nil && owner != t {
-				list.Warnf(diag.AccountOfOthers, who.At, "the account `%s` is of the tenant `%s`, and acts as `%s`",
+				list.Warnf(diag.AccountOfOthers, who.At, "the account `%s` belongs to the tenant `%s`, and would act for `%s`",
 					name, owner.Name.V, t.Name.V).
 					Also(owner.Name.At, "the other tenant is defined here").
 					Helpf("name an account of a namespace of `%s`, or accept it with a waiver", t.Name.V)
@@ -40,13 +40,13 @@ func sharedAccount(c *plan.Cluster, account plan.Subject, ofTenant bool) string 
 	isIts := func(own plan.Value[string]) bool { return own.V == account.Namespace }
 	switch {
 	case account.Name == "default":
-		return "is that of every pod of its namespace that names none"
+		return "belongs to every pod of its namespace that names no account"
 	case ofTenant && slices.Contains(jobAccounts, account.Name):
-		return "is that of the pods of jobs"
+		return "belongs to the pods of jobs"
 	case isReservedNamespace(account.Namespace), operators[account.Namespace] != "",
 		account.Namespace == c.DNS.Namespace.V, isEngineNamespace(c, account.Namespace),
 		slices.ContainsFunc(c.PlatformNamespaces(), isIts):
-		return "is one of the platform, which acts for all tenants"
+		return "belongs to the platform, which acts for all tenants"
 	}
 	return ""
 }

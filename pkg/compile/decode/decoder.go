@@ -153,7 +153,7 @@ func (d *decoder) decodeMapping(node *syntax.Node, t decodeTarget) {
 	case node.Kind == syntax.Mapping:
 		d.decodeStruct(node, t)
 		if keys := structFieldsOf(t.value.Type()).names(); node.First == nil || node.First.Next.Next != nil {
-			d.errorf(diag.WrongType, node.At, "`%s` names one with one key, not with %d", t.name, node.Len()/2).
+			d.errorf(diag.WrongType, node.At, "an item of `%s` has one key, not %d", t.name, node.Len()/2).
 				Helpf("write one of %s; list more as items of their own", quotedNames(keys))
 		}
 	default:

@@ -61,8 +61,8 @@ func TestTheLauncherTellsWhatRanksHaveSent(t *testing.T) {
 	launcher.command.Environment = []string{mpi.TrafficVariable + "=" + mpi.TrafficPath}
 	launcher.logTraffic(t.Context())
 	for _, want := range []string{
-		"traffic: counted by 2 of 2 ranks: 2.7 KiB in 2 messages, 100 % of it between nodes, 0 % inside of collectives\n",
-		"rank 0        -   700 B  demo-launcher-0-0\n", "rank 1  2.0 KiB       -  " + hosts.FirstLabel(g.hostnames[0]) + "\n",
+		"traffic: counted by 2 of 2 ranks: 2.68 KiB in 2 messages, 100 % of it between nodes, 0 % inside of collectives\n",
+		"rank 0       -   700 B  demo-launcher-0-0\n", "rank 1   2 KiB       -  " + hosts.FirstLabel(g.hostnames[0]) + "\n",
 	} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, told.String())

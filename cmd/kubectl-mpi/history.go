@@ -5,24 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/kept"
-	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/view"
-	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 func newHistory(k *kube) *cobra.Command {
@@ -182,18 +175,7 @@ func (k *kube) readLiveOrKept(ctx context.Context, name string) (view.JobObjects
 	if err != nil {
 		return live, nil, err
 	}
-	last := 0
-	for i := range found.Objects.Pods {
-		last = max(last, kept.AttemptOf(&found.Objects.Pods[i]))
-	}
-	o := view.JobObjects{Now: time.Now(), TrainJob: found.Objects.TrainJob, PodsRead: true}
-	o.Pods = slices.DeleteFunc(found.Objects.Pods, func(pod corev1.Pod) bool { return kept.AttemptOf(&pod) != last })
-	o.JobSet = &jobset.JobSet{
-		ObjectMeta: metav1.ObjectMeta{Name: found.TrainJob, Labels: found.Labels},
-	} // as its pods name it
-	for i := range o.Pods {
-		o.JobSet.UID = types.UID(o.Pods[i].Labels[mpi.JobSetUIDLabel])
-	}
+	o := found.View(time.Now())
 	o.Runtime, _ = fetch.ReadRuntime(ctx, c, o.TrainJob) // it may be gone, too
 	return o, append([]fetch.JobEvent{}, found.Objects.Events...), nil
 }
@@ -211,28 +193,9 @@ func (k *kube) printKeptLogs(ctx context.Context, name string, f logsFlags, gone
 	if found.Log.Cut || found.Log.Note != "" || !found.Log.Whole {
 		fmt.Fprintf(k.streams.ErrOut, "note: not all lines were kept. %s\n", found.Log.Note)
 	}
-	printer := f.newPrinter(k.streams.Out)
-	from := f.from
+	r := kept.LogRequest{Attempt: f.attempt, Want: f.wantsSource, Since: f.from, Tail: f.tail}
 	if f.since > 0 {
-		from = time.Now().Add(-f.since)
+		r.Since = time.Now().Add(-f.since)
 	}
-	var last []logs.Line
-	err = c.ReadLog(ctx, found, func(pod *corev1.Pod, line logs.Line) error {
-		switch {
-		case f.attempt >= 0 && kept.AttemptOf(pod) != f.attempt, !f.wantsSource(*line.Source), line.Time.Before(from):
-			return nil
-		case f.tail < 0:
-			return printer.PrintLines([]logs.Line{line})
-		}
-		last = append(last, line)
-		return nil
-	})
-	left := map[*logs.LogSource]int64{}
-	for _, line := range last {
-		left[line.Source]++
-	}
-	return errors.Join(err, printer.PrintLines(slices.DeleteFunc(last, func(line logs.Line) bool {
-		left[line.Source]--
-		return left[line.Source] >= f.tail
-	})))
+	return c.ReadLines(ctx, found, r, f.newPrinter(k.streams.Out).PrintLines)
 }

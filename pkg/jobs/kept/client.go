@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,8 +70,8 @@ func (c Client) Delete(ctx context.Context, job *Job) error {
 	return c.REST.Delete().AbsPath(path(job.Namespace, job.Name)...).Do(ctx).Error()
 }
 
-// ReadLog gives the lines of the main containers of a kept job, with the pod that printed each.
-func (c Client) ReadLog(ctx context.Context, job *Job, give func(*corev1.Pod, logs.Line) error) error {
+// readLog gives the lines of the main containers of a kept job, with the pod that printed each.
+func (c Client) readLog(ctx context.Context, job *Job, give func(*corev1.Pod, logs.Line) error) error {
 	stream, err := c.REST.Get().AbsPath(path(job.Namespace, job.Name, "log")...).Stream(ctx)
 	if err != nil {
 		return err
@@ -100,6 +102,39 @@ func (c Client) ReadLog(ctx context.Context, job *Job, give func(*corev1.Pod, lo
 			return err
 		}
 	}
+}
+
+// LogRequest selects lines of a kept log.
+type LogRequest struct {
+	// Attempt is the number of restarts before the pods were made; negative for all attempts.
+	Attempt int
+	// Want chooses among the sources. Since drops earlier lines.
+	Want  func(logs.LogSource) bool
+	Since time.Time
+	// Tail is the number of lines at the end of each source; negative for all.
+	Tail int64
+}
+
+// ReadLines gives the lines that a request selects. Only a request with a tail holds lines in memory.
+func (c Client) ReadLines(ctx context.Context, job *Job, r LogRequest, give func([]logs.Line) error) error {
+	var last []logs.Line
+	left := map[*logs.LogSource]int64{}
+	err := c.readLog(ctx, job, func(pod *corev1.Pod, line logs.Line) error {
+		switch {
+		case r.Attempt >= 0 && AttemptOf(pod) != r.Attempt, !r.Want(*line.Source), line.Time.Before(r.Since):
+			return nil
+		case r.Tail < 0:
+			return give([]logs.Line{line})
+		}
+		last = append(last, line)
+		left[line.Source]++
+		return nil
+	})
+	last = slices.DeleteFunc(last, func(line logs.Line) bool {
+		left[line.Source]--
+		return left[line.Source] >= r.Tail
+	})
+	return errors.Join(err, give(last))
 }
 
 // AttemptOf returns after how many restarts of its job a pod was made.

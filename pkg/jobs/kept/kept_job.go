@@ -11,8 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // GroupVersion names the API. It serves Resource, with the subresource `log`.
@@ -63,6 +67,24 @@ type Objects struct {
 	TrainJob *trainer.TrainJob `json:"trainJob"`
 	Pods     []corev1.Pod      `json:"pods,omitempty"`
 	Events   []fetch.JobEvent  `json:"events,omitempty"`
+}
+
+// View returns the last attempt of a kept job with its objects, as a reader of a live job gets it, without a runtime.
+func (j *Job) View(now time.Time) view.JobObjects {
+	last := 0
+	for i := range j.Objects.Pods {
+		last = max(last, AttemptOf(&j.Objects.Pods[i]))
+	}
+	o := view.JobObjects{Now: now, TrainJob: j.Objects.TrainJob, PodsRead: true}
+	set := metav1.ObjectMeta{Name: j.TrainJob, Labels: j.Labels} // as its pods name it
+	for _, pod := range j.Objects.Pods {
+		if AttemptOf(&pod) == last {
+			o.Pods = append(o.Pods, pod)
+			set.UID = types.UID(pod.Labels[mpi.JobSetUIDLabel])
+		}
+	}
+	o.JobSet = &jobset.JobSet{ObjectMeta: set}
+	return o
 }
 
 // NameOf is the name under which a TrainJob is kept.

@@ -3,6 +3,8 @@ package dashboard
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 
 	"lockstep.dev/lockstep/pkg/jobs/act"
@@ -85,7 +87,13 @@ func failureOf(err error) FailureDetail {
 	return FailureDetail{Code: code, Reason: string(e.Kind), Message: e.Message, Remedy: remedies[e.Kind]}
 }
 
-// answering turns a function into a handler that writes its result, or its error, as JSON.
+// attachment is an answer that a browser saves as a file.
+type attachment struct {
+	name, kind string
+	write      func(io.Writer) error
+}
+
+// answering turns a function into a handler that writes its result, or its error, as JSON; an attachment as a file.
 func (s *Server) answering(answer func(*visit) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
@@ -99,7 +107,15 @@ func (s *Server) answering(answer func(*visit) (any, error)) http.HandlerFunc {
 			writeError(w, f.Code, f.Reason, f.Message, f.Remedy)
 			return
 		}
-		writeJSON(w, http.StatusOK, value)
+		file, is := value.(attachment)
+		if !is {
+			writeJSON(w, http.StatusOK, value)
+			return
+		}
+		w.Header().Set("Content-Type", file.kind)
+		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", file.name))
+		w.Header().Set("Cache-Control", "no-store")
+		_ = file.write(w) // a browser that went away needs no answer
 	}
 }
 

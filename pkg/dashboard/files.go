@@ -69,9 +69,10 @@ var docPage = template.Must(template.New("").Parse(`<!doctype html>
 <title>{{.Title}} – Lockstep</title><style>
 :root { color-scheme: light dark }
 body { font: 16px/1.6 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem }
-pre { overflow-x: auto; padding: .75rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent) }
+pre { white-space: pre-wrap; overflow-x: auto; padding: .75rem;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent) }
 td, th { text-align: left; padding: .25rem 1rem .25rem 0; vertical-align: top }
-</style></head><body><p><a href="/">Jobs</a></p><main>{{.Body}}</main></body></html>
+</style></head><body><nav><a href="/">Jobs</a></nav><main>{{.Body}}</main></body></html>
 `))
 
 // servePages answers with the page of a reason.
@@ -87,6 +88,7 @@ func servePages(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	html := strings.ReplaceAll(body.String(), "<pre>", `<pre tabindex="0">`) // which the keyboard can scroll
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = docPage.Execute(w, map[string]any{"Title": reason, "Body": template.HTML(body.String())}) //nolint:gosec // ours
+	_ = docPage.Execute(w, map[string]any{"Title": reason, "Body": template.HTML(html)}) //nolint:gosec // ours
 }

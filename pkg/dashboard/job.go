@@ -4,26 +4,33 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/pmezard/go-difflib/difflib"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/jobs/act"
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
+	"lockstep.dev/lockstep/pkg/jobs/bundle/gather"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
 )
 
 // Detail is one job, and what the user may do to it.
 type Detail struct {
-	Job      Job                   `json:"job"`
-	Actions  map[string]Permission `json:"actions"`
+	Job Job `json:"job"`
+	// Kept: the job is gone, and this is from the history.
+	Kept     bool                  `json:"kept,omitempty"`
+	Actions  map[string]Permission `json:"actions,omitempty"`
 	Withheld []view.Withheld       `json:"withheld"`
 }
 
@@ -37,12 +44,14 @@ type Permission struct {
 func (s *Server) detail(v *visit) (any, error) { return v.readDetail(v.Context(), &rights{}) }
 
 func (v *visit) readDetail(ctx context.Context, known *rights) (Detail, error) {
-	o, err := fetch.ReadJob(ctx, v.c, v.key())
+	o, found, err := v.readObjects(ctx)
 	if err != nil {
 		return Detail{}, err
 	}
-	d := Detail{Job: jobOf(o), Withheld: listOf(o.Withheld)}
-	d.Actions, err = v.actions(ctx, known, o.TrainJob)
+	d := Detail{Job: jobOf(o), Kept: found != nil, Withheld: listOf(o.Withheld)}
+	if !d.Kept {
+		d.Actions, err = v.actions(ctx, known, o.TrainJob)
+	}
 	return d, err
 }
 
@@ -139,8 +148,11 @@ func fingerprint(value any) string {
 
 // events returns the events of a job, the oldest first.
 func (s *Server) events(v *visit) (any, error) {
+	if _, found, err := v.readObjects(v.Context()); err == nil && found != nil {
+		return itemsOf(found.Objects.Events, nil), nil
+	}
 	list, err := fetch.ReadEvents(v.Context(), v.c, v.key())
-	if e := apierror.Explain(err); err != nil && e.Kind == apierror.Forbidden {
+	if e := apierror.Explain(err); e.Kind == apierror.Forbidden {
 		return itemsOf[fetch.JobEvent](nil, []view.Withheld{{What: "events", Why: e.Message}}), nil
 	} else if err != nil {
 		return nil, err
@@ -150,8 +162,9 @@ func (s *Server) events(v *visit) (any, error) {
 
 // Configuration is a job as it was submitted, its pods as they are made, and how these differ from the runtime.
 type Configuration struct {
+	// Submitted is the TrainJob without its status and the record of the controller.
 	Submitted string `json:"submitted"`
-	// AsRun is the JobSet of the job, empty while there is none.
+	// AsRun is the JobSet of the job, empty while there is none and of a job that is gone.
 	AsRun string `json:"asRun,omitempty"`
 	// Diff is a unified difference between the template of the runtime and the JobSet.
 	Diff     string          `json:"diff,omitempty"`
@@ -160,15 +173,21 @@ type Configuration struct {
 
 // configuration returns the objects of a job as YAML.
 func (s *Server) configuration(v *visit) (any, error) {
-	o, err := fetch.ReadJob(v.Context(), v.c, v.key())
+	o, found, err := v.readObjects(v.Context())
 	if err != nil {
 		return nil, err
 	}
-	job := o.TrainJob.DeepCopy()
-	job.ManagedFields, job.Status = nil, trainer.TrainJobStatus{}
-	job.APIVersion, job.Kind = trainer.GroupVersion.String(), trainer.TrainJobKind
+	job := &trainer.TrainJob{
+		TypeMeta: metav1.TypeMeta{APIVersion: trainer.GroupVersion.String(), Kind: trainer.TrainJobKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: o.TrainJob.Name, Namespace: o.TrainJob.Namespace, Labels: o.TrainJob.Labels,
+			Annotations: maps.Clone(o.TrainJob.Annotations),
+		},
+		Spec: o.TrainJob.Spec,
+	}
+	delete(job.Annotations, jobv1.Annotation)
 	answer := Configuration{Submitted: yamlOf(job), Withheld: listOf(o.Withheld)}
-	if o.JobSet == nil {
+	if o.JobSet == nil || found != nil {
 		return answer, nil
 	}
 	answer.AsRun = yamlOf(o.JobSet.Spec)
@@ -192,13 +211,26 @@ func yamlOf(value any) string {
 // usage returns how much the pods of a job use now.
 func (s *Server) usage(v *visit) (any, error) {
 	list, hidden, err := fetch.UsageOf(v.Context(), v.c, v.key())
-	if e := apierror.Explain(err); err != nil && e.Kind == apierror.NoKind {
+	if apierror.Explain(err).Kind == apierror.NoKind {
 		why := "this cluster does not serve metrics.k8s.io: ask its admin for metrics-server"
 		return itemsOf[fetch.PodUsage](nil, []view.Withheld{{What: "usage", Why: why}}), nil
 	} else if err != nil {
 		return nil, err
 	}
 	return itemsOf(list, hidden), nil
+}
+
+// bundle packs an archive about a job for a person who helps.
+func (s *Server) bundle(v *visit) (any, error) {
+	job := &trainer.TrainJob{}
+	if err := v.c.Get(v.Context(), v.key(), job); err != nil {
+		return nil, err
+	}
+	b, err := gather.Bundle(v.Context(), v.c, v.core, job, "dashboard "+s.version)
+	return attachment{
+		name: job.Name + ".tar.gz", kind: "application/gzip",
+		write: func(w io.Writer) error { return b.WriteArchive(w, time.Now()) },
+	}, err
 }
 
 // act suspends, resumes or deletes a job.

@@ -6,8 +6,13 @@ import (
 	"strconv"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/jobs/kept"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // linesAtOnce is how many lines an event has at most, and bytesAtOnce how long they are before it is sent.
@@ -29,12 +34,19 @@ type LogLine struct {
 type logRequest struct {
 	options logs.Options
 	filter  logs.LineFilter
+	// attempt is the number of restarts before the pods were made, -1 for the live pods.
+	attempt int
+	// times puts the time before each line of a download.
+	times bool
 }
 
-// parseLogRequest reads pod, role, rank, since, tail and follow.
+// parseLogRequest reads pod, role, rank, attempt, since, tail, timestamps and follow.
 func (s *Server) parseLogRequest(r *http.Request) (logRequest, error) {
 	query := r.URL.Query()
-	q := logRequest{options: logs.Options{Follow: query.Get("follow") == "true", Most: s.limits.Logs}}
+	q := logRequest{
+		options: logs.Options{Follow: query.Get("follow") == "true", Most: s.limits.Logs}, attempt: -1,
+		times: query.Get("timestamps") != "false",
+	}
 	pod, role := query.Get("pod"), query.Get("role")
 	q.options.Want = func(source logs.LogSource) bool {
 		return (pod == "" || source.Pod == pod) && (role == "" || source.Role == role)
@@ -45,6 +57,13 @@ func (s *Server) parseLogRequest(r *http.Request) (logRequest, error) {
 			return q, badRequest{fmt.Sprintf("`rank=%s` is no rank: give a number from 0", text)}
 		}
 		q.filter.Ranks = []int{rank}
+	}
+	if text := query.Get("attempt"); text != "" {
+		attempt, err := strconv.Atoi(text)
+		if err != nil || attempt < 0 {
+			return q, badRequest{fmt.Sprintf("`attempt=%s` is no attempt: give a number from 0", text)}
+		}
+		q.attempt = attempt
 	}
 	if text := query.Get("since"); text != "" {
 		since, err := time.ParseDuration(text)
@@ -69,22 +88,48 @@ func (s *Server) streamLogs(v *visit, out *stream) error {
 	if err != nil {
 		return err
 	}
-	key := v.key()
-	from := podlogs.JobLogs{Namespace: key.Namespace, Name: key.Name, Reader: v.c, Core: v.core}
+	note := func(text string) { _ = out.send("note", map[string]string{"message": text}) }
+	give := func(lines []logs.Line) error { return sendLines(out, lines, q.filter) }
 	if v.isDownload() {
-		return download(v, out, from, q)
+		q.options.Follow = false
+		note, give = func(string) {}, downloadTo(v, out, q)
 	}
-	q.options.Note = func(text string) { _ = out.send("note", map[string]string{"message": text}) }
-	result, err := logs.Run(v.Context(), from, q.options, func(lines []logs.Line) error {
-		return sendLines(out, lines, q.filter)
-	})
-	if err != nil {
+	q.options.Note = note
+	switch shown, err := v.readLogs(q, note, give); {
+	case err != nil:
 		return err
-	}
-	if result.Sources == 0 {
-		q.options.Note("no pod of the job has a log: there are none yet, or they are gone")
+	case v.isDownload():
+		return nil
+	case !shown:
+		note("no pod of the job has a log: there are none yet, or they are gone")
 	}
 	return out.send("end", struct{}{})
+}
+
+// readLogs gives the lines of the pods. Of a job that is over or gone, and of earlier attempts, it gives the lines in the
+// history, if any. It reports whether there was anything to read.
+func (v *visit) readLogs(q logRequest, note func(string), give func([]logs.Line) error) (bool, error) {
+	key, trainJob := v.key(), &trainer.TrainJob{}
+	err := v.c.Get(v.Context(), key, trainJob)
+	if client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	own := func(found *kept.Job) bool { return trainJob.UID == "" || found.UID == trainJob.UID }
+	switch {
+	case err != nil, q.attempt >= 0:
+		return v.sendKeptLogs(q, own, note, give)
+	case mpijob.IsFinished(trainJob): // the nodes are gone, of which only the history has lines
+		whole := func(found *kept.Job) bool { return own(found) && found.Log.Whole }
+		if shown, err := v.sendKeptLogs(q, whole, note, give); shown || err != nil {
+			return shown, err
+		}
+	}
+	from := podlogs.JobLogs{Namespace: key.Namespace, Name: key.Name, Reader: v.c, Core: v.core}
+	result, err := logs.Run(v.Context(), from, q.options, give)
+	if err != nil || result.Sources > 0 {
+		return true, err
+	}
+	return v.sendKeptLogs(q, own, note, give)
 }
 
 func sendLines(out *stream, lines []logs.Line, filter logs.LineFilter) error {
@@ -107,14 +152,12 @@ func sendLines(out *stream, lines []logs.Line, filter logs.LineFilter) error {
 	return nil
 }
 
-// download writes all lines as a text file.
-func download(v *visit, out *stream, from logs.Cluster, q logRequest) error {
+// downloadTo returns what writes lines as a text file.
+func downloadTo(v *visit, out *stream, q logRequest) func([]logs.Line) error {
 	out.w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", v.key().Name+".log"))
-	printer := &logs.Printer{Filter: q.filter, Format: logs.Text, Labels: true, Times: true, Terminal: true}
+	printer := &logs.Printer{Filter: q.filter, Format: logs.Text, Labels: true, Times: q.times, Terminal: true}
 	printer.SetOutput(writerFunc(func(text []byte) (int, error) { return len(text), out.write(string(text)) }))
-	q.options.Follow = false
-	_, err := logs.Run(v.Context(), from, q.options, printer.PrintLines)
-	return err
+	return printer.PrintLines
 }
 
 // writerFunc is a function as an io.Writer.

@@ -65,6 +65,7 @@ func New(ctx context.Context, version string, user func(*http.Request) (User, er
 		"GET /api/v1/trainjobs/{namespace}/{name}/events":            s.events,
 		"GET /api/v1/trainjobs/{namespace}/{name}/configuration":     s.configuration,
 		"GET /api/v1/trainjobs/{namespace}/{name}/usage":             s.usage,
+		"GET /api/v1/trainjobs/{namespace}/{name}/bundle":            s.bundle,
 		"POST /api/v1/trainjobs/{namespace}/{name}/actions/{action}": s.act,
 	} {
 		s.routes.HandleFunc(pattern, s.answering(answer))

@@ -77,6 +77,7 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		for _, path := range []string{
 			"/api/v1/trainjobs?namespace=", "/api/v1/trainjobs?namespace=" + theirs, "/api/v1/trainjobs",
 			jobOf(theirs, ""), jobOf(theirs, "/events"), jobOf(theirs, "/configuration"), jobOf(theirs, "/usage"),
+			jobOf(theirs, "/bundle"),
 			jobOf(theirs, "/logs"), jobOf(theirs, "/logs?download=true"), jobOf(theirs, "/stream"),
 			"/api/v1/trainjobs/stream?namespace=" + theirs,
 		} {
@@ -113,7 +114,10 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		Expect(detail.Actions["suspend"].Allowed).To(BeTrue())
 		code, text = ask(jane, "GET", jobOf(mine, "/configuration"))
 		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring("runtimeRef")))
-		for _, query := range []string{"rank=x", "since=-1", "tail=a"} {
+		Expect(text).NotTo(ContainSubstring("resourceVersion"))
+		code, text = ask(jane, "GET", jobOf(mine, "/bundle"))
+		Expect([]any{code, text}).To(HaveExactElements(200, HavePrefix("\x1f\x8b")))
+		for _, query := range []string{"rank=x", "since=-1", "tail=a", "attempt=-1"} {
 			code, text = ask(jane, "GET", jobOf(mine, "/logs?"+query))
 			Expect([]any{code, text}).To(HaveExactElements(400, ContainSubstring("BadRequest")), query)
 		}

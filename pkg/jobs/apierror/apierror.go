@@ -66,7 +66,11 @@ func (e *ExplainedError) Unwrap() error { return e.cause }
 var lacks = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"(?: in API group "[^"]*")?(?: in the namespace "([^"]*)"| at the cluster scope)`)
 
 // Explain returns an error of a client in plain words. What is not an error of the API server or on the way to it comes back as Other.
+// Without an error it is empty.
 func Explain(err error) *ExplainedError {
+	if err == nil {
+		return &ExplainedError{}
+	}
 	var already *ExplainedError
 	if errors.As(err, &already) {
 		return already

@@ -22,9 +22,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// EditorKubeconfig writes the client configuration of the person that Editor is, for programs that cannot impersonate: with a certificate
-// that the cluster signs, for a day.
+// EditorKubeconfig writes the client configuration of the person that Editor is, for programs that cannot impersonate.
 func (p *Platform) EditorKubeconfig(ctx context.Context, tenant, path string) error {
+	return p.PersonKubeconfig(ctx, editorName, editorsOf(tenant), tenant, path)
+}
+
+// PersonKubeconfig writes the client configuration of a member of a group, with a certificate that the cluster signs for a day.
+func (p *Platform) PersonKubeconfig(ctx context.Context, person, group, namespace, path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("generate a key: %w", err)
@@ -34,7 +38,7 @@ func (p *Platform) EditorKubeconfig(ctx context.Context, tenant, path string) er
 		return fmt.Errorf("encode a key: %w", err)
 	}
 	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject: pkix.Name{CommonName: editorName, Organization: []string{editorsOf(tenant)}},
+		Subject: pkix.Name{CommonName: person, Organization: []string{group}},
 	}, key)
 	if err != nil {
 		return fmt.Errorf("make a certificate request: %w", err)
@@ -51,7 +55,7 @@ func (p *Platform) EditorKubeconfig(ctx context.Context, tenant, path string) er
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
 			ClientCertificateData: certificate, ClientKeyData: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 		}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: tenant}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: namespace}},
 		CurrentContext: name,
 	}
 	if err := clientcmd.WriteToFile(config, path); err != nil {

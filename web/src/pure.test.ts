@@ -36,6 +36,9 @@ test('jobs are filtered and sorted', () => {
   expect(names('state=Failed')).toEqual(['b']);
   expect(names('owner=jane')).toEqual(['a']);
   expect(names('q=fail')).toEqual(['b']);
+  const noon = Date.parse('2026-01-01T12:00:00Z');
+  const recent = (query: string) => apply(jobs, readView(new URLSearchParams(query)), noon).length;
+  expect([recent('created=1h'), recent('created=24h'), recent('created=constructor')]).toEqual([0, 2, 2]);
 });
 
 test('a timeline has the seconds of each part', () => {

@@ -9,7 +9,8 @@ const wait = new Problem(0, 'Unreachable', 'The connection to the dashboard is l
   'The page shows the last known state and connects again by itself.');
 
 // listen opens a stream and keeps it open. `fail` gets each trouble, and undefined if it is over. A refused stream is
-// asked for again by `plain`, because only an ordinary request has the reason in it. Returns how to close it.
+// asked for again by `plain`, because only an ordinary request has the reason in it. A hidden page closes its stream: a
+// browser opens only six connections to a host, whatever the number of its tabs. Returns how to close it.
 export function listen(
   path: string, plain: string, on: Record<string, (data: unknown) => void>, fail: (p?: Problem) => void,
 ): () => void {
@@ -17,6 +18,7 @@ export function listen(
   let timer: ReturnType<typeof setTimeout> | undefined;
   let pause = 1_000;
   let closed = false;
+  let sleep: ReturnType<typeof setTimeout> | undefined;
   const again = () => {
     timer = setTimeout(open, pause * (0.5 + Math.random() / 2));
     pause = Math.min(pause * 2, longestPause);
@@ -36,13 +38,30 @@ export function listen(
     });
     source.onerror = () => {
       source?.close();
-      void get(plain).then(() => fail(wait), fail).finally(() => { if (!closed) again(); });
+      source = undefined;
+      void get(plain).then(() => fail(wait), fail).finally(() => { if (!closed && !document.hidden) again(); });
     };
   };
+  const look = () => {
+    clearTimeout(sleep);
+    if (document.hidden) {
+      sleep = setTimeout(() => {
+        source?.close();
+        source = undefined;
+        fail();
+      }, 5_000);
+    } else if (!source) {
+      clearTimeout(timer);
+      open();
+    }
+  };
+  document.addEventListener('visibilitychange', look);
   open();
   return () => {
     closed = true;
+    document.removeEventListener('visibilitychange', look);
     clearTimeout(timer);
+    clearTimeout(sleep);
     source?.close();
   };
 }

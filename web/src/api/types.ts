@@ -46,8 +46,9 @@ export interface Pod {
 export type ActionName = 'suspend' | 'resume' | 'delete';
 export interface Permission { allowed: boolean; missing?: string }
 
+// JobDetail is one job. `kept`: the job is gone, and this is from the history.
 export interface JobDetail {
-  job: Job; actions?: Partial<Record<ActionName, Permission>>; withheld?: Withheld[];
+  kept?: boolean; job: Job; actions?: Partial<Record<ActionName, Permission>>; withheld?: Withheld[];
 }
 
 export interface JobList { items: Job[]; withheld?: Withheld[] }

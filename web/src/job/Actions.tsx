@@ -3,7 +3,7 @@ import {
 } from '@patternfly/react-core';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
-import { act, Problem } from '../api/client';
+import { act, jobPath, Problem } from '../api/client';
 import type { ActionName, Job, JobDetail } from '../api/types';
 import { Trouble } from '../parts/parts';
 import { shown } from '../words/format';
@@ -46,6 +46,11 @@ export function Actions({ detail }: { detail: JobDetail }) {
         );
         return why ? <Tooltip key={action} content={shown(why, 400)}>{button}</Tooltip> : button;
       })}
+      <Tooltip content="Download an archive with the objects, events and last lines of the job, for a person who helps.
+        It has no Secrets. Look through it before you pass it on.">
+        <Button component="a" variant="secondary" size="sm" download
+          href={jobPath(detail.job.namespace, detail.job.name, '/bundle')}>Support bundle</Button>
+      </Tooltip>
       {asked && <Confirm action={asked} job={detail.job} close={() => ask(undefined)} />}
     </div>
   );

@@ -5,6 +5,7 @@ import type { Cause, Job } from '../api/types';
 import { Text } from '../parts/parts';
 import { shown } from '../words/format';
 import { isFinal, phaseWords } from '../words/phases';
+import { podsOf } from './pods';
 
 const classes: Record<string, string> = {
   infrastructure: 'Infrastructure failed: the job may succeed if it runs again.',
@@ -17,7 +18,8 @@ const classes: Record<string, string> = {
 export function Failure({ job }: { job: Job }) {
   const cause = job.cause as Cause;
   const ended = isFinal(job.phase);
-  const pod = cause.pod ? `?pod=${encodeURIComponent(cause.pod)}` : '';
+  // What a rank printed is in the log of the launcher.
+  const pod = cause.rank === undefined ? podsOf(job).find((p) => p.name === cause.pod)?.name : undefined;
   return (
     <section className={`failure ${ended ? 'ended' : 'kept'}`} aria-labelledby="failure-title">
       <header>
@@ -39,8 +41,8 @@ export function Failure({ job }: { job: Job }) {
         <Button component="a" variant="primary" size="sm" href={reasonPage(cause.reason)}>
           About {shown(cause.reason, 60)}
         </Button>
-        <Link to={`${pageOf(job.namespace, job.name, 'logs')}${pod}`}>
-          {cause.pod ? 'Log of the pod that failed' : 'Logs of the job'}
+        <Link to={`${pageOf(job.namespace, job.name, 'logs')}${pod ? `?pod=${encodeURIComponent(pod)}` : ''}`}>
+          {pod ? 'Log of the pod that failed' : 'Logs of the job'}
         </Link>
         {!ended && <span className="small">{phaseWords(job.phase).next}</span>}
       </footer>

@@ -1,4 +1,6 @@
-import { Breadcrumb, BreadcrumbItem, PageSection, Tab, Tabs, TabTitleText, Title } from '@patternfly/react-core';
+import {
+  Alert, Breadcrumb, BreadcrumbItem, PageSection, Tab, Tabs, TabTitleText, Title,
+} from '@patternfly/react-core';
 import { lazy, Suspense } from 'react';
 import { Link, useNavigate, useParams } from 'react-router';
 import { jobPath, pageOf } from '../api/client';
@@ -45,9 +47,13 @@ export function JobPage() {
         <Title headingLevel="h1"><Text most={120}>{name}</Text></Title>
         {data && <State phase={data.job.phase} />}
         {data && <span className="since">{data.job.since && `for ${since(data.job.since, undefined, now)}`}</span>}
-        {data && <Actions detail={data} />}
+        {data && !data.kept && <Actions detail={data} />}
       </div>
       {trouble && (data || trouble.code !== 404) && <Trouble problem={trouble} />}
+      {data?.kept && (
+        <Alert variant="info" isInline component="p"
+          title="This job was deleted: the page shows what the history keeps" />
+      )}
       <Withheld items={data?.withheld} />
       {!data && !trouble && !gone && <Loading what="the job" />}
       {!data && (gone || trouble?.code === 404) && (
@@ -62,11 +68,11 @@ export function JobPage() {
           <Tabs activeKey={active} aria-label="Parts of the job" component="nav" className="tabs"
             onSelect={(event, key) => { event.preventDefault(); void go(pageOf(namespace, name, String(key))); }}>
             {tabs.map((t) => (
-              <Tab key={t} eventKey={t} href={pageOf(namespace, name, t)}
+              <Tab key={t} eventKey={t} href={pageOf(namespace, name, t)} tabContentId={`tab-${t}`}
                 title={<TabTitleText>{title(t)}</TabTitleText>} />
             ))}
           </Tabs>
-          <section className={`tab ${active}`} aria-label={title(active)}>
+          <section className={`tab ${active}`} id={`tab-${active}`} role="tabpanel" aria-label={title(active)}>
             <Catch key={active}>
               <Suspense fallback={<Loading what={active} />}>
                 {active === 'overview' && <Overview detail={data} now={now} />}

@@ -66,6 +66,8 @@ export function Logs({ detail, path }: { detail: JobDetail; path: string }) {
     setCurrent((hit + by + store.hits.length) % store.hits.length);
   };
   const pods = podsOf(detail.job);
+  const attempts = [['', 'Latest attempt'], ...Array.from({ length: Math.min(detail.job.restarts ?? 0, 100) },
+    (_, i) => [`${i}`, `Attempt ${i + 1}`])] as [string, string][];
   const slots = Math.min(detail.job.world?.slots ?? 0, 4_096);
   const ranks = Array.from({ length: slots }, (_, i): [string, string] => [`${i}`, `Rank ${i}`]);
   return (
@@ -87,6 +89,10 @@ export function Logs({ detail, path }: { detail: JobDetail; path: string }) {
           choose={([v]) => set('rank', v ?? '')} />
         <Choice name="Pod" options={[['', 'All pods'], ...pods.map((p): [string, string] => [p.name, p.name])]}
           chosen={[query.get('pod') ?? '']} choose={([v]) => set('pod', v ?? '')} />
+        {attempts.length > 1 && (
+          <Choice name="Attempt" options={attempts} chosen={[query.get('attempt') ?? '']}
+            choose={([v]) => set('attempt', v ?? '')} />
+        )}
         <Choice name="Since" options={spans} chosen={[query.get('since') ?? '']}
           choose={([v]) => set('since', v ?? '')} />
         <Choice name="Lines" options={tails} chosen={[query.get('tail') ?? '1000']}
@@ -118,7 +124,7 @@ export function Logs({ detail, path }: { detail: JobDetail; path: string }) {
 
 function logQuery(query: URLSearchParams): string {
   const asked = new URLSearchParams({ follow: 'true' });
-  for (const name of ['pod', 'role', 'rank', 'since']) {
+  for (const name of ['pod', 'role', 'rank', 'since', 'attempt']) {
     const value = query.get(name);
     if (value) asked.set(name, value);
   }

@@ -10,7 +10,7 @@ import { ownerOf } from '../jobs/filter';
 import { Help, Text } from '../parts/parts';
 import { bytes, clock, shown, since, span } from '../words/format';
 import type { Term } from '../words/help';
-import { phaseWords } from '../words/phases';
+import { isFinal, phaseWords } from '../words/phases';
 import { Failure } from './Failure';
 import { timelineOf } from './timeline';
 import { Topology } from './Topology';
@@ -25,7 +25,8 @@ export function Overview({ detail, now }: { detail: JobDetail; now: number }) {
       {job.cause ? <Failure job={job} /> : (
         <p className="phase-line">
           <strong>{words.meaning}</strong>{' '}
-          {job.message ? <Text most={1000}>{job.message}</Text> : `Usually: ${words.usual} Next: ${words.next}`}
+          {job.message && !isFinal(job.phase) ? <Text most={1000}>{job.message}</Text>
+            : `Usually: ${words.usual} Next: ${words.next}`}
         </p>
       )}
       <Timeline job={job} now={now} />
@@ -59,7 +60,7 @@ function Part({ title, term, children }: { title: string; term?: Term; children:
 
 function Facts({ facts }: { facts: Fact[] }) {
   return (
-    <DescriptionList isHorizontal isCompact horizontalTermWidthModifier={{ default: '9ch' }}>
+    <DescriptionList isHorizontal isCompact horizontalTermWidthModifier={{ default: '11ch' }}>
       {facts.map(([term, value, about]) => (
         <DescriptionListGroup key={term}>
           <DescriptionListTerm>{term}{about && <Help term={about} />}</DescriptionListTerm>
@@ -125,7 +126,7 @@ function ProgressPart({ job, now }: { job: Job; now: number }) {
           title={p.remainingSeconds === undefined || job.times.ended
             ? undefined : `${span(p.remainingSeconds)} left`} />
       )}
-      <dl className="metrics">
+      <dl className="measures">
         {p.metrics?.slice(0, 16).map((m) => (
           <div key={m.name}>
             <dt><Text most={60}>{m.name}</Text></dt><dd><Text most={40}>{String(m.value)}</Text></dd>

@@ -28,6 +28,9 @@ const reducers: Reducers<Jobs> = {
   },
 };
 
+const created: [string, string][] = [['', 'Created at any time'], ['1h', 'Created in the last hour'],
+  ['24h', 'Created in the last day'], ['7d', 'Created in the last week'], ['30d', 'Created in the last month']];
+
 const facets = (jobs: Job[], of: (j: Job) => string) =>
   [...new Set(jobs.map(of))].sort().map((v): [string, string] => [v, v || 'unknown']);
 
@@ -52,8 +55,8 @@ export function JobsPage() {
   const search = useRef<HTMLInputElement>(null);
   const options: [string, string][] = [['*', 'All namespaces'],
     ...(spaces?.items ?? []).map((n): [string, string] => [n, n])];
-  const filtered = view.text !== '' || view.state.length + view.framework.length + view.owner.length > 0;
-  const clear = () => set({ text: '', state: [], framework: [], owner: [] });
+  const filtered = view.text + view.created !== '' || view.state.length + view.framework.length + view.owner.length > 0;
+  const clear = () => set({ text: '', created: '', state: [], framework: [], owner: [] });
   const counts = useMemo(() => countPhases(all), [all]);
   return (
     <PageSection isFilled className="jobs">
@@ -67,7 +70,6 @@ export function JobsPage() {
           {counts.map(([phase, n]) => (
             <li key={phase}>
               <Button variant="plain" className="count-button" aria-pressed={view.state.includes(phase)}
-                aria-label={`Only ${phase}: ${n} jobs`}
                 onClick={() => set({ state: view.state.includes(phase) ? [] : [phase] })}>
                 <span className={`dot ${phase}`} />{n} {shown(phase, 40)}
               </Button>
@@ -76,7 +78,7 @@ export function JobsPage() {
         </ul>
       </div>
       {trouble && <Trouble problem={trouble} />}
-      <Withheld items={[...(data?.withheld ?? []), ...(spaces?.withheld ?? [])]} />
+      <Withheld items={data?.withheld} />
       <Toolbar className="filters" inset={{ default: 'insetNone' }}>
         <ToolbarContent>
           <ToolbarItem className="search">
@@ -85,7 +87,7 @@ export function JobsPage() {
           </ToolbarItem>
           <ToolbarItem>
             <Choice name="Namespace" options={options} chosen={[view.namespace || session?.namespace || '*']}
-              choose={([ns]) => set({ namespace: ns ?? '' })} />
+              note={spaces?.withheld?.[0]?.why} choose={([ns]) => set({ namespace: ns ?? '' })} />
           </ToolbarItem>
           <ToolbarItem>
             <Choice many name="State" options={allPhases.map((p) => [p, p])} chosen={view.state}
@@ -98,6 +100,10 @@ export function JobsPage() {
           <ToolbarItem>
             <Choice many name="Owner" options={facets(all, ownerOf)} chosen={view.owner}
               choose={(owner) => set({ owner })} />
+          </ToolbarItem>
+          <ToolbarItem>
+            <Choice name="Created" options={created} chosen={[view.created]}
+              choose={([age]) => set({ created: age ?? '' })} />
           </ToolbarItem>
           {filtered && <ToolbarItem><Button variant="link" onClick={clear}>Clear filters</Button></ToolbarItem>}
         </ToolbarContent>

@@ -3,16 +3,22 @@ import { at } from '../words/format';
 
 // View is what the URL of the list holds. `namespace` is asked of the server, the rest is done here.
 export interface View {
-  namespace: string; state: string[]; framework: string[]; owner: string[]; text: string; sort: SortKey; down: boolean;
+  namespace: string; state: string[]; framework: string[]; owner: string[]; text: string; created: string;
+  sort: SortKey; down: boolean;
 }
+
+// ages are the choices of `created`, in hours.
+export const ages = new Map([['1h', 1], ['24h', 24], ['7d', 168], ['30d', 720]]);
 export const sortKeys = ['name', 'state', 'progress', 'ready', 'slots', 'runtime', 'queue', 'owner', 'namespace',
   'duration', 'age'] as const;
 export type SortKey = (typeof sortKeys)[number];
 
 export function readView(query: URLSearchParams): View {
   const sort = (query.get('sort') ?? 'age') as SortKey;
+  const created = query.get('created') ?? '';
   return {
-    namespace: query.get('ns') ?? '', text: query.get('q') ?? '', sort: sortKeys.includes(sort) ? sort : 'age',
+    namespace: query.get('ns') ?? '', text: query.get('q') ?? '', created: ages.has(created) ? created : '',
+    sort: sortKeys.includes(sort) ? sort : 'age',
     down: query.get('down') === '1',
     state: query.getAll('state'), framework: query.getAll('framework'), owner: query.getAll('owner'),
   };
@@ -22,6 +28,7 @@ export function writeView(view: View): URLSearchParams {
   const query = new URLSearchParams();
   if (view.namespace) query.set('ns', view.namespace);
   if (view.text) query.set('q', view.text);
+  if (view.created) query.set('created', view.created);
   for (const key of ['state', 'framework', 'owner'] as const) for (const v of view[key]) query.append(key, v);
   if (view.sort !== 'age') query.set('sort', view.sort);
   if (view.down) query.set('down', '1');
@@ -49,7 +56,9 @@ const keys: Record<SortKey, (job: Job, now: number) => string | number> = {
 export function apply(jobs: Iterable<Job>, view: View, now: number): Job[] {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
   const key = keys[view.sort];
+  const hours = ages.get(view.created) ?? Infinity;
   const kept = [...jobs].filter((j) => {
+    if (now - (at(j.times?.created) ?? 0) > hours * 3_600_000) return false;
     if (!holds(view.state, j.phase) || !holds(view.framework, frameworkOf(j)) || !holds(view.owner, ownerOf(j))) {
       return false;
     }

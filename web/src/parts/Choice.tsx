@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { shown } from '../words/format';
 
 interface Props { name: string; options: [value: string, label: string][]; chosen: string[]; many?: boolean;
-  choose: (chosen: string[]) => void }
+  note?: string; choose: (chosen: string[]) => void }
 
-// Choice is a menu with one value, or with many.
-export function Choice({ name, options, chosen, many, choose }: Props) {
+// Choice is a menu with one value, or with many. A note at its end explains missing values.
+export function Choice({ name, options, chosen, many, note, choose }: Props) {
   const [open, setOpen] = useState(false);
   const label = options.find(([value]) => value === chosen[0])?.[1] ?? chosen[0];
   return (
@@ -17,7 +17,8 @@ export function Choice({ name, options, chosen, many, choose }: Props) {
         choose(!many ? [v] : chosen.includes(v) ? chosen.filter((c) => c !== v) : [...chosen, v]);
       }}
       toggle={(ref) => (
-        <MenuToggle ref={ref} onClick={() => setOpen(!open)} isExpanded={open} aria-label={`Filter by ${name}`}>
+        <MenuToggle ref={ref} onClick={() => setOpen(!open)} isExpanded={open}
+          aria-label={many ? undefined : `${name}: ${shown(label, 60)}`}>
           {many || !chosen[0] ? name : shown(label, 60)}
           {many && chosen.length > 0 && <Badge isRead className="count">{chosen.length}</Badge>}
         </MenuToggle>
@@ -29,6 +30,7 @@ export function Choice({ name, options, chosen, many, choose }: Props) {
             {shown(text, 80)}
           </SelectOption>
         ))}
+        {note && <SelectOption isDisabled description={shown(note, 200)}>Not shown</SelectOption>}
       </SelectList>
     </Select>
   );

@@ -60,7 +60,7 @@ export function Withheld({ items }: { items?: WithheldItem[] }) {
   if (!items?.length) return null;
   return (
     <Alert variant="info" isInline component="p"
-      title={items.length === 1 ? 'One part is not shown: a right is missing' : `${items.length} parts are not shown`}>
+      title={items.length === 1 ? 'One part is not shown' : `${items.length} parts are not shown`}>
       <ul className="withheld">
         {items.slice(0, 20).map((w) => (
           <li key={w.what}>

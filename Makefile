@@ -46,6 +46,7 @@ else
 .PHONY: demo
 demo: first-words $(BIN)/runtime-compiler ## Compile, refuse and review specs, then run MPI jobs on a local cluster (KEEP=1, FRAMEWORKS=1, DEMO_JSON=FILE, KUBECONFIG)
 	@test/demo/specs
+	@[ -z "$(KEEP)" ] || $(SUITE)/page || echo "the dashboard is left out: its page could not be built" >&2
 	@$(MAKE) --no-print-directory $(BIN)/cluster $(BIN)/images $(BIN)/demo $(BIN)/kubectl-mpi
 	@$(BIN)/demo
 
@@ -182,19 +183,19 @@ vulnerabilities: ## Look for known vulnerabilities in what the programs call, wh
 ##@ Release
 
 .PHONY: release
-release: $(SCHEMAS) ## Make the files of a release in build/release: archives, images, chart, licences, checksums (VERSION=v0.1.0, ARCH=amd64,arm64, URL=where they are fetched from)
+release: $(SCHEMAS) page ## Make the files of a release in build/release: archives, images, chart, licences, checksums (VERSION=v0.1.0, ARCH=amd64,arm64, URL=where they are fetched from)
 	@$(WAITING)/compile-library $(subst $(comma), ,$(or $(ARCH),amd64$(comma)arm64))
 	@go run ./internal/release -version "$(VERSION)" -arch "$(or $(ARCH),amd64$(comma)arm64)" -url "$(URL)"
 
-# On branches the schemas are not kept, nor is what a C compiler makes. A tag has them, so that `go install` of a version gets the schemas, and
-# that a release can be made again without that compiler.
+# Branches have no schemas, no built page, and nothing of a C compiler. A tag has them, so that `go install` of a version
+# gets them, and that a release can be made again without that compiler.
 .PHONY: release-tag
-release-tag: $(SCHEMAS) ## Tag the commit of the checkout, with what programs embed: schemas, and the agent's library, for `go install` (VERSION=v0.1.0)
+release-tag: $(SCHEMAS) page ## Tag the commit of the checkout, with what programs embed: schemas, page, and the agent's library, for `go install` (VERSION=v0.1.0)
 	@[ -z "$$(git status --porcelain)" ] || { echo "the checkout has changes that are not committed" >&2; exit 1; }
 	@export GIT_INDEX_FILE=$$(mktemp -u); trap 'rm -f "$$GIT_INDEX_FILE"' EXIT; \
 	$(WAITING)/compile-library amd64 arm64; \
 	[ -e $(WAITING)/library/libwaiting-amd64.so ] && [ -e $(WAITING)/library/libwaiting-arm64.so ] || { echo "a tag has the agent's library for amd64 and arm64" >&2; exit 1; }; \
-	git read-tree HEAD; git add --force $(SCHEMAS) $(WAITING)/library; \
+	git read-tree HEAD; git add --force $(SCHEMAS) $(WAITING)/library pkg/dashboard/page; \
 	git tag --annotate --message "Lockstep $(VERSION)" "$(VERSION)" "$$(git commit-tree -p HEAD -m "Lockstep $(VERSION), with what programs embed" "$$(git write-tree)")"; \
 	echo "tagged $(VERSION); next: git push origin $(VERSION)"
 

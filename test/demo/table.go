@@ -89,6 +89,7 @@ Run jobs as an editor of %s, in this shell (docs/guide/run-a-job.md):
   export KUBECONFIG=%s
   export PATH=%s:%s:$PATH
   kubectl mpi submit first --runtime openmpi5-cpu --follow -- mpirun mpi-hello
+  kubectl mpi dashboard      shows it in a browser (docs/guide/dashboard.md)
 `
 
 const whatNextDown = `

@@ -21,7 +21,7 @@ const router = createBrowserRouter([{
       path: '/jobs/:namespace/:name/:tab?',
       element: <Suspense fallback={<Loading what="the job" />}><JobPage /></Suspense>,
     },
-    { path: '*', element: <Empty title="There is no such page">Use the link Jobs above.</Empty> },
+    { path: '*', element: <Empty page title="There is no such page">Use the link Jobs above.</Empty> },
   ],
 }]);
 const queries = new QueryClient({ defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false } } });

@@ -9,7 +9,7 @@ rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
 for step in range(1, 41):
     if rank == 0: print(f"lockstep: progress {step * 2.5:.0f}% remaining={40 - step}s loss={1 / step:.3f}", flush=True)
     print(f"step {step} of rank {rank} needle-{step}-{rank}", flush=True)
-    time.sleep(1)
+    time.sleep(0.6)
 `;
 
 interface Why { phase: string; message?: string; cause?: { reason: string; message: string; remedy?: string } }

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -8,10 +8,9 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 export type User = 'editor' | 'viewer' | 'stranger';
 
-// World is the cluster beside the tests: one address of `kubectl mpi dashboard` for each user.
+// World is the cluster beside the tests. kubectl-mpi stands beside kubectl.
 interface World {
-  addresses: Record<User, string>; namespace: string; kubectl: string; kubeconfig: string; admin: string;
-  browser: string; pictures: string;
+  kubeconfigs: Record<User | 'admin', string>; namespace: string; kubectl: string; browser: string; pictures: string;
 }
 
 export const world = JSON.parse(process.env.LOCKSTEP_PAGE_WORLD ?? 'null') as World;
@@ -25,14 +24,14 @@ const as = (kubeconfig: string) => ({
 
 // mpi runs `kubectl mpi` as the editor and returns what it prints. An exit code is no error: `why` has some.
 export const mpi = (...args: string[]): Promise<string> =>
-  run(world.kubectl, ['mpi', ...args], as(world.kubeconfig)).then((r) => r.stdout, (e: { stdout?: string }) => {
+  run(world.kubectl, ['mpi', ...args], as(world.kubeconfigs.editor)).then((r) => r.stdout, (e: { stdout?: string }) => {
     if (e.stdout) return e.stdout;
     throw e;
   });
 
 // kubectl runs kubectl as the admin of the cluster.
 export const kubectl = (...args: string[]): Promise<string> =>
-  run(world.kubectl, args, as(world.admin)).then((r) => r.stdout);
+  run(world.kubectl, args, as(world.kubeconfigs.admin)).then((r) => r.stdout);
 
 // submit starts a job of two nodes with two slots each.
 export const submit = (name: string, command: string[], ...options: string[]) =>
@@ -40,52 +39,59 @@ export const submit = (name: string, command: string[], ...options: string[]) =>
     'cpu=100m,memory=512Mi', ...options, '--', ...command);
 
 let browser: Browser;
-const sessions = new Map<User, Promise<Awaited<ReturnType<BrowserContext['storageState']>>>>();
 const faults: string[] = [];
+const servers: ChildProcess[] = [];
+type State = Awaited<ReturnType<BrowserContext['storageState']>>;
+const sessions = new Map<string, Promise<{ origin: string; state: State }>>();
 
-// withBrowser starts a browser for the tests of a file. Any error in its console fails them.
+// withBrowser starts a browser for the tests of a file. An error in its console fails them, a request to another host
+// too.
 export function withBrowser() {
   beforeAll(async () => {
     mkdirSync(world.pictures, { recursive: true });
     browser = await chromium.launch({
       executablePath: world.browser, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking',
-        '--disable-component-update', '--disable-sync', '--force-prefers-reduced-motion'],
+        '--disable-component-update', '--disable-sync'],
     });
   });
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
   });
   afterAll(async () => {
+    for (const server of servers) server.kill('SIGINT');
     await browser.close();
     expect(faults, 'errors in the console, or requests to other hosts').toEqual([]);
   });
 }
 
-// origin is the address of a user's dashboard, without the key.
-export const origin = (user: User) => new URL(world.addresses[user]).origin;
-
-// login uses the address of a user once, and remembers its cookie.
-function login(user: User) {
-  let session = sessions.get(user);
-  if (!session) {
-    session = (async () => {
-      const context = await browser.newContext();
-      const page = await context.newPage();
-      await page.goto(world.addresses[user]);
-      const state = await context.storageState();
-      await context.close();
-      return state;
-    })();
-    sessions.set(user, session);
-  }
+// login starts `kubectl mpi dashboard` with a kubeconfig and opens its address, which works once.
+function login(kubeconfig: string) {
+  const begin = async () => {
+    const server = spawn(world.kubectl, ['mpi', 'dashboard', '--no-browser'], {
+      ...as(kubeconfig), stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    servers.push(server);
+    const address = await new Promise<string>((done, fail) => {
+      server.stdout.once('data', (text) => done(String(text).trim()));
+      server.once('exit', (code) => fail(new Error(`kubectl mpi dashboard ended with ${code}`)));
+    });
+    const context = await browser.newContext();
+    await (await context.newPage()).goto(address);
+    const state = await context.storageState();
+    await context.close();
+    return { origin: new URL(address).origin, state };
+  };
+  const session = sessions.get(kubeconfig) ?? begin();
+  sessions.set(kubeconfig, session);
   return session;
 }
 
 // open returns a page of a user. Errors that a test provokes itself match `expected`.
-export async function open(user: User, path: string, options: BrowserContextOptions & { expected?: RegExp } = {}) {
-  const { expected, ...rest } = options;
+interface Options extends BrowserContextOptions { expected?: RegExp; kubeconfig?: string }
+export async function open(user: User, path: string, { expected, kubeconfig, ...options }: Options = {}) {
+  const { origin, state } = await login(kubeconfig ?? world.kubeconfigs[user]);
   const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', ...rest, storageState: await login(user),
+    viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', ...options, storageState: state,
   });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
@@ -93,10 +99,10 @@ export async function open(user: User, path: string, options: BrowserContextOpti
   page.on('pageerror', (error) => note(`${path}: ${error.message}`));
   page.on('console', (m) => { if (m.type() === 'error') note(`${path}: ${m.text()} ${m.location().url}`); });
   page.on('request', (r) => {
-    if (!r.url().startsWith(origin(user)) && !/^(data|blob):/.test(r.url())) faults.push(`${path} asks ${r.url()}`);
+    if (!r.url().startsWith(origin) && !/^(data|blob):/.test(r.url())) faults.push(`${path} asks ${r.url()}`);
   });
   page.on('dialog', (d) => { faults.push(`${path}: a dialog: ${d.message()}`); void d.dismiss(); });
-  await page.goto(origin(user) + path);
+  await page.goto(origin + path);
   return page;
 }
 

@@ -32,8 +32,10 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
 
 const part = encodeURIComponent;
 export const get = <T,>(path: string, signal?: AbortSignal) => ask<T>(path, { signal });
-export const listPath = (namespace: string) => `/api/v1/trainjobs?namespace=${part(namespace)}`;
-export const listStreamPath = (namespace: string) => `/api/v1/trainjobs/stream?namespace=${part(namespace)}`;
+// Without a namespace the server takes the user's own, `` is all.
+const listQuery = (namespace?: string) => (namespace === undefined ? '' : `?namespace=${part(namespace)}`);
+export const listPath = (namespace?: string) => `/api/v1/trainjobs${listQuery(namespace)}`;
+export const listStreamPath = (namespace?: string) => `/api/v1/trainjobs/stream${listQuery(namespace)}`;
 export const jobPath = (namespace: string, name: string, rest = '') =>
   `/api/v1/trainjobs/${part(namespace)}/${part(name)}${rest}`;
 export const pageOf = (namespace: string, name: string, tab = '') =>

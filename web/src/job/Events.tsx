@@ -3,10 +3,12 @@ import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { get, Problem } from '../api/client';
 import type { Event, Items } from '../api/types';
-import { Empty, Loading, Text, Trouble, Withheld } from '../parts/parts';
+import { Empty, Loading, Text, Trouble, Withheld, Word } from '../parts/parts';
 import { clock } from '../words/format';
+import type { Term } from '../words/help';
 
 const most = 500;
+const headings: Term[] = ['Time (UTC)', 'Type', 'Reason', 'Object', 'Message'];
 
 // Events lists those of job, JobSet, pods and Workload in one order, the latest first.
 export function Events({ path, phase }: { path: string; phase: string }) {
@@ -23,7 +25,7 @@ export function Events({ path, phase }: { path: string; phase: string }) {
       {items.length === 0 && <Empty title="No events">The API server keeps events for an hour by default.</Empty>}
       {items.length > 0 && (
         <Table aria-label="Events" variant="compact" gridBreakPoint="grid-md">
-          <Thead><Tr><Th>Time (UTC)</Th><Th>Type</Th><Th>Reason</Th><Th>Object</Th><Th>Message</Th></Tr></Thead>
+          <Thead><Tr>{headings.map((h) => <Th key={h}><Word term={h} /></Th>)}</Tr></Thead>
           <Tbody>{items.map((e, i) => (
             <Tr key={`${e.at}${e.object}${e.reason}${i}`}>
               <Td dataLabel="Time" className="number">{clock(e.at)}</Td>

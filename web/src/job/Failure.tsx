@@ -2,8 +2,9 @@ import { Button } from '@patternfly/react-core';
 import { Link } from 'react-router';
 import { pageOf, reasonPage } from '../api/client';
 import type { Cause, Job } from '../api/types';
-import { Text } from '../parts/parts';
+import { Text, Word } from '../parts/parts';
 import { shown } from '../words/format';
+import type { Term } from '../words/help';
 import { isFinal, phaseWords } from '../words/phases';
 import { podsOf } from './pods';
 
@@ -51,7 +52,7 @@ export function Failure({ job }: { job: Job }) {
 }
 
 function Evidence({ cause }: { cause: Cause }) {
-  const facts: [string, string | undefined][] = [
+  const facts: [Term, string | undefined][] = [
     ['Rank', cause.rank?.toString()], ['Pod', cause.pod], ['Machine', cause.machine],
     ['Exit code', cause.exitCode ? String(cause.exitCode) : undefined], ['Signal', cause.signal],
     ['Source', cause.source === 'pods' ? 'what the pods show now' : 'a condition of the TrainJob'],
@@ -59,7 +60,7 @@ function Evidence({ cause }: { cause: Cause }) {
   return (
     <dl className="evidence" aria-label="Evidence">
       {facts.filter(([, value]) => value).map(([term, value]) => (
-        <div key={term}><dt>{term}</dt><dd><Text most={200}>{value}</Text></dd></div>
+        <div key={term}><dt><Word term={term} /></dt><dd><Text most={200}>{value}</Text></dd></div>
       ))}
     </dl>
   );

@@ -1,6 +1,6 @@
 import { Problem } from '../api/client';
 import type { JobDetail } from '../api/types';
-import { Empty, Help, Loading, Text, Trouble, Withheld } from '../parts/parts';
+import { Empty, Help, Loading, Text, Trouble, Withheld, Word } from '../parts/parts';
 import { bytes } from '../words/format';
 import { podsOf } from './pods';
 import { cores, useUsage } from './Workers';
@@ -25,7 +25,8 @@ export function Metrics({ detail: { job }, path }: { detail: JobDetail; path: st
         <div className="usage">
           <p className="small">Use now, from metrics.k8s.io, asked every 15 s.<Help term="CPU" /></p>
           <table aria-label="Use per pod">
-            <thead><tr><th scope="col">Pod</th><th scope="col">CPU cores</th><th scope="col">Memory</th></tr></thead>
+            <thead><tr>{(['Pod', 'CPU cores', 'Memory'] as const).map((h) => (
+              <th key={h} scope="col"><Word term={h} /></th>))}</tr></thead>
             <tbody>{data.items.map((u) => (
               <tr key={u.pod}>
                 <th scope="row"><Text most={60}>{roles.get(u.pod) ?? u.pod}</Text></th>

@@ -7,7 +7,7 @@ import { Link } from 'react-router';
 import { pageOf, reasonPage } from '../api/client';
 import type { Job, JobDetail } from '../api/types';
 import { ownerOf } from '../jobs/filter';
-import { Help, Text } from '../parts/parts';
+import { Help, Text, Word } from '../parts/parts';
 import { bytes, clock, shown, since, span } from '../words/format';
 import type { Term } from '../words/help';
 import { isFinal, phaseWords } from '../words/phases';
@@ -15,7 +15,7 @@ import { Failure } from './Failure';
 import { timelineOf } from './timeline';
 import { Topology } from './Topology';
 
-type Fact = [term: string, value: ReactNode, help?: Term];
+type Fact = [term: Term, value: ReactNode];
 
 export function Overview({ detail, now }: { detail: JobDetail; now: number }) {
   const { job } = detail;
@@ -61,9 +61,9 @@ function Part({ title, term, children }: { title: string; term?: Term; children:
 function Facts({ facts }: { facts: Fact[] }) {
   return (
     <DescriptionList isHorizontal isCompact horizontalTermWidthModifier={{ default: '11ch' }}>
-      {facts.map(([term, value, about]) => (
+      {facts.map(([term, value]) => (
         <DescriptionListGroup key={term}>
-          <DescriptionListTerm>{term}{about && <Help term={about} />}</DescriptionListTerm>
+          <DescriptionListTerm><Word term={term} /></DescriptionListTerm>
           <DescriptionListDescription>{value}</DescriptionListDescription>
         </DescriptionListGroup>
       ))}
@@ -75,12 +75,12 @@ function jobFacts(job: Job, now: number): Fact[] {
   const r = job.runtime;
   const mpi = [r.implementation, r.version].filter(Boolean).join(' ');
   return [
-    ['Runtime', <><Text>{r.name}</Text>{mpi && ` (${shown(mpi, 60)})`}</>, 'Runtime'],
+    ['Runtime', <><Text>{r.name}</Text>{mpi && ` (${shown(mpi, 60)})`}</>],
     ['Run by', <Text>{job.executor}</Text>],
-    ['Slots', job.world ? `${job.world.slots} = ${job.world.nodes} nodes × ${job.world.slotsPerNode}` : '–', 'Slots'],
-    ['Owner', <Text>{ownerOf(job)}</Text>, 'Owner'],
+    ['Slots', job.world ? `${job.world.slots} = ${job.world.nodes} nodes × ${job.world.slotsPerNode}` : '–'],
+    ['Owner', <Text>{ownerOf(job)}</Text>],
     ['Created', `${clock(job.times.created)} UTC`],
-    ['Duration', since(job.times.started, job.times.ended, now), 'Duration'],
+    ['Duration', since(job.times.started, job.times.ended, now)],
     ...(job.logsURL && /^https?:\/\//.test(job.logsURL)
       ? [['Kept logs', <a href={job.logsURL} rel="noreferrer noopener" target="_blank">Open the log store</a>] as Fact]
       : []),
@@ -89,7 +89,7 @@ function jobFacts(job: Job, now: number): Fact[] {
 
 function queueFacts({ queue }: Job): Fact[] {
   return [
-    ['Queue', <Text>{queue?.name}</Text>, 'Queue'],
+    ['Queue', <Text>{queue?.name}</Text>],
     ['Position', queue?.position ? `${queue.position}${queue.length ? ` of ${queue.length}` : ''}` : 'does not wait'],
     ...(queue?.text ? [['Waits for', <Text>{queue.text}</Text>] as Fact] : []),
   ];

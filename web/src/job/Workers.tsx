@@ -1,15 +1,15 @@
-import { Tooltip } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { get, pageOf } from '../api/client';
 import type { Items, JobDetail, PodUsage } from '../api/types';
-import { Empty, Text, Withheld } from '../parts/parts';
+import { Empty, Text, Withheld, Word } from '../parts/parts';
 import { bytes } from '../words/format';
-import { help, type Term } from '../words/help';
+import type { Term } from '../words/help';
 import { podsOf, ranksOf, stateOf } from './pods';
 
-const headings: Term[] = ['Name', 'Role', 'Ranks', 'State', 'Restarts', 'Machine', 'Address', 'CPU', 'Memory'];
+const headings: Term[] = ['Pod', 'Role', 'Ranks', 'State of the pod', 'Restarts', 'Machine', 'Address', 'CPU',
+  'Memory'];
 
 export const cores = (use?: PodUsage) => (use?.measured ? (use.milliCPU / 1000).toFixed(2) : '–');
 
@@ -30,13 +30,10 @@ export function Workers({ detail: { job }, path }: { detail: JobDetail; path: st
     <>
       <Withheld items={usage?.withheld} />
       <Table aria-label="Workers" variant="compact" gridBreakPoint="grid-lg">
-        <Thead><Tr>{headings.map((h) => (
-          <Th key={h}><Tooltip content={h === 'Name' ? 'The pod.' : h === 'State' ? 'The state of the pod.' : help[h]}>
-            <span tabIndex={0}>{h}</span></Tooltip></Th>
-        ))}</Tr></Thead>
+        <Thead><Tr>{headings.map((h) => <Th key={h}><Word term={h} /></Th>)}</Tr></Thead>
         <Tbody>{pods.map((p) => (
           <Tr key={p.name} className={job.cause?.pod === p.name ? 'first-failure' : ''}>
-            <Td dataLabel="Name">
+            <Td dataLabel="Pod">
               <Link to={`${pageOf(job.namespace, job.name, 'logs')}?pod=${encodeURIComponent(p.name)}`}>
                 <Text most={120}>{p.name}</Text></Link>
             </Td>

@@ -45,7 +45,7 @@ export function JobsPage() {
   const spaces = useQuery({
     queryKey: ['namespaces'], queryFn: ({ signal }) => get<Items<string>>('/api/v1/namespaces', signal),
   }).data;
-  const namespace = view.namespace === '*' ? '' : view.namespace || session?.namespace || '';
+  const namespace = view.namespace === '*' ? '' : view.namespace || undefined;
   const { data, trouble } = useStream<Jobs>(listStreamPath(namespace), listPath(namespace), reducers);
   const all = useMemo(() => [...(data?.byUID.values() ?? [])], [data]);
   const text = useDeferredValue(view.text);
@@ -117,7 +117,9 @@ export function JobsPage() {
           <Button variant="primary" onClick={clear}>Clear filters</Button>
         </Empty>
       )}
-      {data && all.length === 0 && <NoJobs namespace={namespace} withheld={!!data.withheld?.length} />}
+      {data && all.length === 0 && (
+        <NoJobs namespace={namespace ?? session?.namespace} withheld={!!data.withheld?.length} />
+      )}
     </PageSection>
   );
 }
@@ -145,7 +147,7 @@ function Chosen({ view, set }: { view: View; set: (change: Partial<View>) => voi
   );
 }
 
-function NoJobs({ namespace, withheld }: { namespace: string; withheld: boolean }) {
+function NoJobs({ namespace, withheld }: { namespace?: string; withheld: boolean }) {
   if (withheld) {
     return <Empty title="Nothing that you may see">The rights above decide what this list shows.</Empty>;
   }

@@ -38,7 +38,7 @@ export function JobsTable({ jobs, view, now, set }: Props) {
                   sortBy: { index: sortKeys.indexOf(view.sort), direction: view.down ? 'desc' : 'asc' },
                   onSort: (_, __, direction) => set({ sort: sortKeys[i], down: direction === 'desc' }),
                 }}>
-                <Tooltip content={help[term]}><span>{term}</span></Tooltip>
+                <Tooltip content={help[term]}><span className="word">{term}</span></Tooltip>
               </Th>
             ))}
           </Tr>

@@ -1,8 +1,9 @@
 import { Badge, MenuToggle, Select, SelectList, SelectOption } from '@patternfly/react-core';
 import { useState } from 'react';
 import { shown } from '../words/format';
+import { help, type Term } from '../words/help';
 
-interface Props { name: string; options: [value: string, label: string][]; chosen: string[]; many?: boolean;
+interface Props { name: Term; options: [value: string, label: string][]; chosen: string[]; many?: boolean;
   note?: string; choose: (chosen: string[]) => void }
 
 // Choice is a menu with one value, or with many. A note at its end explains missing values.
@@ -17,7 +18,7 @@ export function Choice({ name, options, chosen, many, note, choose }: Props) {
         choose(!many ? [v] : chosen.includes(v) ? chosen.filter((c) => c !== v) : [...chosen, v]);
       }}
       toggle={(ref) => (
-        <MenuToggle ref={ref} onClick={() => setOpen(!open)} isExpanded={open}
+        <MenuToggle ref={ref} onClick={() => setOpen(!open)} isExpanded={open} title={help[name]}
           aria-label={many ? undefined : `${name}: ${shown(label, 60)}`}>
           {many || !chosen[0] ? name : shown(label, 60)}
           {many && chosen.length > 0 && <Badge isRead className="count">{chosen.length}</Badge>}

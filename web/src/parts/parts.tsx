@@ -32,7 +32,12 @@ export function State({ phase }: { phase: Phase }) {
   );
 }
 
-// Help is a question mark behind a term. In tables it is a tooltip of the heading instead.
+// Word is a term with its explanation as a tooltip.
+export function Word({ term }: { term: Term }) {
+  return <Tooltip content={help[term]}><span className="word" tabIndex={0}>{term}</span></Tooltip>;
+}
+
+// Help is a question mark behind the title of a part.
 export function Help({ term }: { term: Term }) {
   return (
     <Popover headerContent={term} bodyContent={help[term]} aria-label={`Help: ${term}`}>
@@ -87,9 +92,11 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-export function Empty({ title, children, icon }: { title: string; children?: ReactNode; icon?: typeof ClockIcon }) {
+// Empty is a page or a part of one without content; `page` makes its title the heading of the page.
+interface EmptyProps { title: string; children?: ReactNode; icon?: typeof ClockIcon; page?: boolean }
+export function Empty({ title, children, icon, page }: EmptyProps) {
   return (
-    <EmptyState titleText={title} headingLevel="h2" icon={icon} variant="sm">
+    <EmptyState titleText={title} headingLevel={page ? 'h1' : 'h2'} icon={icon} variant="sm">
       <EmptyStateBody><Content>{children}</Content></EmptyStateBody>
     </EmptyState>
   );

@@ -12,15 +12,20 @@ import (
 // Admit lets a tenant use more runtimes of the catalog, as the platform team would: by the tenant's spec, compiled and applied. It lasts as long as
 // the cluster, or until UseCompanion.
 func (p *Platform) Admit(ctx context.Context, tenant string, runtimes ...string) error {
-	return p.admit(ctx, p.tools.Root, tenant, runtimes)
+	return p.admit(ctx, p.tools.Root, tenant, "runtimes", runtimes)
 }
 
 // AdmitBeside is Admit after UseCompanion, until that is undone.
 func (p *Platform) AdmitBeside(ctx context.Context, tenant string, runtimes ...string) error {
-	return p.admit(ctx, p.companionBundle(), tenant, runtimes)
+	return p.admit(ctx, p.companionBundle(), tenant, "runtimes", runtimes)
 }
 
-func (p *Platform) admit(ctx context.Context, root, tenant string, runtimes []string) error {
+// AdmitEditors lets more people and programs be editors of a tenant, in the form of its spec, for as long as Admit.
+func (p *Platform) AdmitEditors(ctx context.Context, tenant string, editors ...string) error {
+	return p.admit(ctx, p.tools.Root, tenant, "editors", editors)
+}
+
+func (p *Platform) admit(ctx context.Context, root, tenant, key string, more []string) error {
 	bundle, err := os.MkdirTemp("", "lockstep-admit-")
 	if err != nil {
 		return err
@@ -34,11 +39,11 @@ func (p *Platform) admit(ctx context.Context, root, tenant string, runtimes []st
 	if err != nil {
 		return err
 	}
-	const list = "runtimes: ["
+	list := key + ": ["
 	if !bytes.Contains(text, []byte(list)) {
 		return fmt.Errorf("%s has no %s", spec, list)
 	}
-	text = bytes.Replace(text, []byte(list), []byte(list+strings.Join(runtimes, ", ")+", "), 1)
+	text = bytes.Replace(text, []byte(list), []byte(list+strings.Join(more, ", ")+", "), 1)
 	if err := os.WriteFile(spec, text, 0o600); err != nil {
 		return err
 	}

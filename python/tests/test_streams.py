@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -513,6 +514,100 @@ def test_a_log_that_cannot_be_read(server: Server) -> None:
         list(server.client().logs("demo"))
     with pytest.raises(lockstep.Refused):
         list(server.client().logs("demo", follow=True))
+
+
+class History:
+    """What pkg/jobs/kept serves of jobs that are gone: two attempts of one, whose pods are a launcher and a node."""
+
+    PATH = "/apis/history.lockstep.dev/v1alpha1/namespaces/team/keptjobs"
+
+    def __init__(self, server: Server, live: Callable[[Answer, str, dict[str, str]], None] | None = None) -> None:
+        self.uid = "u1"
+        self.log: Object = {"bytes": 99, "whole": True}
+        self.pods = [self.pod(role, attempt) for attempt in ("", "1") for role in ("launcher", "node")]
+        names = [pod["metadata"]["name"] for pod in self.pods]
+        sources = [(name, container) for name in names for container in ("node", "sidecar")]
+        printed = [f"{name}/{container} {n} by {name}" for n in range(2) for name, container in sources]
+        self.printed = [line(n, text) for n, text in enumerate(printed)]
+        self._live = live or (lambda a, _path, _query: a.fail(404))
+        server.answer = self.answer
+
+    @staticmethod
+    def pod(role: str, attempt: str) -> Object:
+        labels = {"jobset.sigs.k8s.io/replicatedjob-name": role, "batch.kubernetes.io/job-completion-index": "0"}
+        if attempt:
+            labels["lockstep.dev/attempt"] = attempt
+        return {"metadata": {"name": f"{role}{attempt}", "labels": labels}}
+
+    def answer(self, a: Answer, path: str, query: dict[str, str]) -> None:
+        kept = {"metadata": {"name": "demo-u1", "uid": self.uid}, "trainJob": "demo", "log": self.log}
+        if path == self.PATH:
+            a.list(*[kept] * (query["fieldSelector"] == "trainJob=demo"))
+        elif path == f"{self.PATH}/demo-u1":
+            a.json({**kept, "objects": {"pods": self.pods}})
+        elif path == f"{self.PATH}/demo-u1/log":
+            a.begin()
+            a.piece("".join(self.printed))
+            a.end()
+        else:
+            self._live(a, path, query)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, ["0 by launcher", "0 by launcher1", "1 by launcher", "1 by launcher1"]),
+        ({"follow": True, "attempt": 0}, ["0 by launcher", "1 by launcher"]),
+        ({"role": "node", "attempt": 1}, ["0 by node1", "1 by node1"]),
+        ({"role": "node", "index": 3}, []),
+        ({"merge": True, "tail": 1, "attempt": 0}, ["launcher| 1 by launcher", "node-0| 1 by node"]),
+        ({"attempt": 1, "since": datetime(2026, 3, 1, 12, 0, 3, tzinfo=timezone.utc)}, ["1 by launcher1"]),
+        ({"since": 60}, []),
+        ({"tail": 0}, []),
+        ({"rank": 3}, []),
+    ],
+)
+def test_the_history_has_lines_of_a_gone_job(server: Server, arguments: dict[str, Any], said: list[str]) -> None:
+    History(server)
+    assert list(server.client().logs("demo", **arguments)) == said
+
+
+def test_the_history_has_lines_of_pods_that_are_gone(server: Server) -> None:
+    job = Job(server)
+    job.pods = []
+    job.end()
+    history = History(server, job.answer)
+    assert list(server.client().logs("demo", attempt=1)) == ["0 by launcher1", "1 by launcher1"]
+    for follow in (False, True):
+        assert list(server.client().logs("demo", follow=follow))[:2] == ["0 by launcher", "0 by launcher1"]
+    history.uid = "another"  # of a deleted job of the same name
+    assert list(server.client().logs("demo", follow=True)) == []
+    with pytest.raises(lockstep.NotFound, match="is Complete and has no pod launcher 0"):
+        list(server.client().logs("demo"))
+
+
+def test_a_pod_that_is_there_comes_before_the_history(server: Server) -> None:
+    job = Job(server)
+    job.printed = job.printed[:1]
+    History(server, job.answer)
+    assert list(server.client().logs("demo")) == ["line 0"]
+
+
+def test_a_log_that_was_not_kept_whole(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    history = History(server)
+    history.log |= {"cut": True, "note": "some pods were gone"}
+    assert len(list(server.client().logs("demo"))) == 4
+    assert "not all lines of job demo were kept. some pods were gone" in caplog.text
+
+
+def test_a_history_that_cannot_be_read(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(lockstep.NotFound):
+        server.client().logs("demo")
+    assert not caplog.text  # the cluster has none
+    server.answer = lambda a, path, _: a.fail(503 if path == History.PATH else 404, "no endpoints available")
+    with pytest.raises(lockstep.NotFound):
+        server.client().logs("demo")
+    assert "the history of job demo cannot be read: " in caplog.text
 
 
 def test_wait_goes_on_after_gone_and_lost_connections(server: Server) -> None:

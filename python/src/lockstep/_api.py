@@ -22,6 +22,7 @@ _PIECE = 1 << 16
 _TRAINER = "/apis/trainer.kubeflow.org/v1alpha1"
 _JOBSET = "/apis/jobset.x-k8s.io/v1alpha2"
 _KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
+_HISTORY = "/apis/history.lockstep.dev/v1alpha1"
 
 Failures = (ApiException, urllib3.exceptions.HTTPError, OSError)
 
@@ -43,6 +44,7 @@ class Paths:
         self.quotas = f"/api/v1/{ns}/resourcequotas"
         self.limits = f"/api/v1/{ns}/limitranges"
         self.queues = f"{_KUEUE}/{ns}/localqueues"
+        self.kept = f"{_HISTORY}/{ns}/keptjobs"
 
     def runtimes_of(self, kind: str) -> str:
         """Where runtimes of a kind are."""

@@ -149,7 +149,7 @@ class PodLog:
         try:
             for line in lines(stream, rest_too=whole, longest=_LONGEST):
                 stamp, _, text = line.partition(b" ")
-                at = _moment(stamp)
+                at = moment(stamp)
                 if at is None:
                     at, text = begun, line  # more of the line before, which was too long for one, or a word of kubelet
                 begun = at if len(line) == _LONGEST else None
@@ -177,7 +177,7 @@ class PodLog:
         self._recent = Counter({k: n for k, n in self._recent.items() if (k[0] or at) >= first})
 
 
-def _moment(stamp: bytes) -> datetime | None:
+def moment(stamp: bytes) -> datetime | None:
     """The time before a line, to the microsecond; None for what is none."""
     try:
         text = stamp.decode("ascii")

@@ -24,6 +24,9 @@ JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 JOBSET_UID_LABEL = "jobset.sigs.k8s.io/jobset-uid"
 ROLE_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+ATTEMPT_LABEL = "lockstep.dev/attempt"
+#: The same, counted by JobSet under Kubeflow Trainer.
+JOBSET_ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 #: Who submitted a job, by their own account.
 USER_ANNOTATION = "lockstep.dev/user"
@@ -120,4 +123,10 @@ def role(pod: Object) -> str:
 def index(pod: Object) -> int:
     """The index of a pod among those of its role; 0 where nothing says it."""
     text = labels(pod).get(INDEX_LABEL, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def attempt(pod: Object) -> int:
+    """How many restarts of its job came before a pod."""
+    text = labels(pod).get(ATTEMPT_LABEL) or labels(pod).get(JOBSET_ATTEMPT_LABEL, "")
     return int(text) if text.isascii() and text.isdigit() else 0

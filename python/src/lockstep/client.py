@@ -24,7 +24,7 @@ from kubeflow.trainer.types import types
 from kubernetes.client import ApiException
 from kubernetes.config import ConfigException
 
-from lockstep import _events, _function, _kubeflow, _live, _view
+from lockstep import _events, _function, _kept, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
 from lockstep._checks import check
 from lockstep._credentials import impersonated, renewal
@@ -51,6 +51,7 @@ from lockstep._objects import (
     status,
     uid,
 )
+from lockstep._objects import attempt as attempt_of
 from lockstep._objects import index as index_of
 from lockstep._objects import name as name_of
 from lockstep._objects import role as role_of
@@ -595,8 +596,11 @@ class MPIClient(TrainerClient):
         tail: int | None = None,
         since: float | datetime | None = None,
         follow: bool = False,
+        attempt: int | None = None,
     ) -> Iterator[str]:
         """The lines that a job has printed, without their newlines. Launchers of MPI print what all ranks print.
+
+        If the job or its pods are gone, the lines of all attempts come from the history of the cluster.
 
         A line of more than 1 MiB goes on as another one. Of a long log, kubelet keeps only the newest part: a warning of the logger ``lockstep``
         reports a lost beginning, and the lines start with the first whole one.
@@ -613,9 +617,11 @@ class MPIClient(TrainerClient):
             since: Only lines of the last so many seconds, or since a time with a zone.
             follow: Goes on until the job is over. It waits for the pod, and when the job is started again, for the next one. A stream that
                 breaks is opened where it broke: no line is lost, and none comes twice.
+            attempt: Only what was printed after so many restarts, from the history.
 
         Raises:
-            NotFound: There is no such job, or, without follow, it has no such pod (yet, or any more).
+            NotFound: There is no such job, or, without follow, it has no such pod (yet, or any more), and the history
+                does not keep it either.
             ValueError: An argument is out of range, or there are both a rank and merge.
 
         Example:
@@ -629,10 +635,26 @@ class MPIClient(TrainerClient):
         if merge and rank is not None:
             raise ValueError("there are both a rank and merge: what a rank prints is in the log of the launcher")
         query = _where_to_begin(tail, since)
-        job = self._get(name)  # now, and not with the first line
-        if merge:
-            return self._follow_all(job, query) if follow else self._read_all(job, query)
-        lines = (line.text for line in (self._follow(job, role, index, query) if follow else self._read(job, role, index, query)))
+
+        def wants(pod: Object) -> bool:
+            ours = merge or (role_of(pod), index_of(pod)) == (role, index)
+            return ours and attempt in (None, attempt_of(pod))
+
+        kept = partial(self._kept, name, query, wants, merge)
+        try:
+            if attempt is not None:
+                raise NotFound(f"the history keeps no job {name}")
+            job = self._get(name)  # now, and not with the first line
+        except NotFound:
+            if (lines := kept()) is None:
+                raise
+        else:
+            if merge:
+                live = self._follow_all(job, query) if follow else self._read_all(job, query)
+            else:
+                read = self._follow if follow else self._read
+                live = (line.text for line in read(job, role, index, query))
+            lines = _live_or(live, partial(kept, uid(job)), follow)
         return lines if rank is None else (text for by, text in map(untagged, lines) if by == rank)
 
     def get_job_logs(
@@ -923,6 +945,21 @@ class MPIClient(TrainerClient):
                 break
         yield from sorted(retried(lambda: self._api.list(self._paths.events))[0], key=_events.when)
 
+    def _kept(
+        self,
+        name: str,
+        query: dict[str, str],
+        wants: Callable[[Object], bool],
+        merge: bool,
+        uid: str = "",
+    ) -> Iterator[str] | None:
+        """What the history keeps of the output of a job, None without it."""
+        job = _kept.find(self._api, self._paths, name, uid)
+        if job is None:
+            return None
+        found = _kept.read(self._api, self._paths, job, query, wants)
+        return (f"{_label(pod)}| {text}" if merge else text for pod, text in found)
+
     def _read(self, job: Object, role: str, index: int, query: dict[str, str]) -> Iterator[Line]:
         pods, _ = self._api.list(self._paths.pods, labelSelector=_selector(job, role, index))
         if not pods:
@@ -1059,6 +1096,25 @@ def _copied(trainjob: Object, name: str) -> Object:
 def _selector(job: Object, role: str = "", index: int = 0) -> str:
     """One pod of a job, or all."""
     return f"{JOBSET_LABEL}={name_of(job)}" + (f",{ROLE_LABEL}={role},{INDEX_LABEL}={index}" if role else f",{ROLE_LABEL} in ({LAUNCHER},{NODE})")
+
+
+def _live_or(live: Iterator[str], kept: Callable[[], Iterator[str] | None], follow: bool) -> Iterator[str]:
+    """The lines of pods, or kept ones if the pods are gone."""
+    gone: NotFound | None = None
+    came = False
+    try:
+        for text in live:
+            came = True
+            yield text
+    except NotFound as e:
+        if came:
+            raise
+        gone = e
+    if gone or (follow and not came):
+        lines = kept()
+        if lines is None and gone:
+            raise gone
+        yield from lines or ()
 
 
 def _label(pod: Object) -> str:

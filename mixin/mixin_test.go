@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 type rules struct {
@@ -49,6 +51,40 @@ func TestEveryAlertIsTestedAndHasAPage(t *testing.T) {
 				if _, err := os.Stat(filepath.Join("..", "docs", page+".md")); !ours || err != nil && page != "failures/{{ $labels.reason }}" {
 					t.Errorf("%s has no page: %s: %v", rule.Alert, rule.Annotations["runbook_url"], err)
 				}
+			}
+		}
+	}
+}
+
+// Queries name labels that the collector reads. The controller's count of restarts comes before JobSet's.
+func TestLogsCanBeFoundByTheirLabels(t *testing.T) {
+	here := os.DirFS("logs")
+	var collector struct {
+		Processors struct {
+			K8s struct {
+				Extract struct {
+					Labels []struct {
+						Tag string `json:"tag_name"`
+						Key string
+					}
+				}
+			} `json:"k8s_attributes"`
+		}
+	}
+	read(t, here, "collector.yaml", &collector)
+	labels := map[string]string{"namespace": "", "rank": ""}
+	for _, l := range collector.Processors.K8s.Extract.Labels {
+		labels[l.Tag] = l.Key
+	}
+	if labels["attempt"] != mpi.AttemptLabel {
+		t.Errorf("attempts are told apart by %q", labels["attempt"])
+	}
+	var queries []struct{ Name, Query string }
+	read(t, here, "queries.yaml", &queries)
+	for _, q := range queries {
+		for _, name := range regexp.MustCompile(`(\w+)="\$`).FindAllStringSubmatch(q.Query, -1) {
+			if _, known := labels[name[1]]; !known && q.Name != "history" {
+				t.Errorf("%s: no line has the label %s", q.Name, name[1])
 			}
 		}
 	}

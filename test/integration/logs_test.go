@@ -33,6 +33,7 @@ import (
 
 	jobsaudit "lockstep.dev/lockstep/pkg/jobs/audit"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -81,6 +82,9 @@ var _ = Describe("Logs in Loki", Label("logs"), Ordered, func() {
 	It("are found by job, rank, node and agent, and so is what became of the job", func(ctx SpecContext) {
 		for name, person := range map[string]string{"lost": ada, "well": ada, "other": bob} {
 			js := liveAs(ctx, person, namespace, name, kubelet)
+			if name == "other" {
+				startAgain(ctx, js, kubelet)
+			}
 			endJobSet(ctx, js, map[bool]jobset.JobSetConditionType{true: jobset.JobSetFailed, false: jobset.JobSetCompleted}[name == "lost"])
 		}
 		lost := preset{"namespace": namespace, "job": "lost", "rank": "3", "index": "1"}
@@ -90,6 +94,8 @@ var _ = Describe("Logs in Loki", Label("logs"), Ordered, func() {
 			"mpi-agent: all nodes answered after 0.21 s", "mpi-agent: Worker 1 failed: rank 3 exited with code 1", "mpi-agent: node 0 serves", "mpi-agent: node 1 serves"))
 		Expect(loki.lines(lost.query("node"))()).To(Equal([]string{"mpi-agent: node 1 serves"}))
 		Expect(loki.lines(lost.query("job"))()).To(HaveLen(7))
+		other := preset{"namespace": namespace, "job": "other", "attempt": "1"}
+		Eventually(loki.lines(other.query("attempt"))).Should(Equal([]string{"mpi-agent: node 0 serves again"}))
 		Eventually(loki.ended(lost)).Should(HaveField("Cause.Reason", diagnose.JobSetFailed))
 		Eventually(loki.ended(lost.of("well"))).Should(HaveField("State", trainer.TrainJobComplete))
 	})
@@ -145,6 +151,16 @@ func liveAs(ctx context.Context, person, namespace, name string, kubelet *podLog
 		kubelet.write(namespace, pod.Name, string(pod.UID), said("mpi-agent: node "+strconv.Itoa(i)+" serves")...)
 	}
 	return js
+}
+
+// startAgain adds a pod of the second attempt. JobSet counts from 0 again, because the controller makes another one.
+func startAgain(ctx context.Context, js *jobset.JobSet, kubelet *podLogs) {
+	GinkgoHelper()
+	pod := podFor(js, mpi.NodeJob, 0)
+	pod.Name += "-again"
+	pod.Labels[mpi.JobSetAttemptLabel], pod.Labels[mpi.AttemptLabel] = "0", "1"
+	Expect(admin.Create(ctx, &pod)).To(Succeed())
+	kubelet.write(js.Namespace, pod.Name, string(pod.UID), said("mpi-agent: node 0 serves again")...)
 }
 
 // jobsOf are the jobs that a person has created in a namespace, also those that are deleted.

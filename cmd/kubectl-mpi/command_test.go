@@ -371,7 +371,7 @@ func TestWhoGives(t *testing.T) {
 				role = of
 			}
 		}
-		rule := regexp.MustCompile(`roleRule\("[^"]*", (.*)\)`).FindStringSubmatch(line)
+		rule := regexp.MustCompile(`(?:roleRule\("[^"]*"|historyRules\(c), (.*)\)`).FindStringSubmatch(line)
 		if rule == nil || role == "" || strings.HasPrefix(line, "func ") {
 			continue
 		}

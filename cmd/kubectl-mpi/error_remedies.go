@@ -44,9 +44,9 @@ func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) st
 var (
 	viewersRead = []string{
 		"trainjobs", "trainingruntimes", "clustertrainingruntimes", "jobsets", "jobs", "pods", "pods/log", "events", "configmaps", "persistentvolumeclaims", "resourcequotas",
-		"limitranges", "namespaces", "localqueues", "workloads",
+		"limitranges", "namespaces", "localqueues", "workloads", "keptjobs", "keptjobs/log",
 	}
-	editorsWrite = []string{"trainjobs"}
+	editorsWrite = []string{"trainjobs", "keptjobs"}
 	adminsWrite  = []string{"persistentvolumeclaims", "configmaps"}
 )
 

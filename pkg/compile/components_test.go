@@ -132,15 +132,20 @@ func TestRightsToKeptJobs(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		"lockstep-tenant-viewer history.lockstep.dev": 1,
-		"lockstep-tenant-viewer keptjobs":             1,
-		"lockstep-tenant-viewer keptjobs/log":         1,
-		"lockstep-tenant-editor history.lockstep.dev": 2,
-		"lockstep-tenant-editor keptjobs":             2,
-		"lockstep-tenant-editor keptjobs/log":         1,
-		"lockstep-tenant-admin history.lockstep.dev":  2,
-		"lockstep-tenant-admin keptjobs":              2,
-		"lockstep-tenant-admin keptjobs/log":          1,
+		"lockstep-aggregate-to-view history.lockstep.dev": 1,
+		"lockstep-aggregate-to-view keptjobs":             1,
+		"lockstep-aggregate-to-view keptjobs/log":         1,
+		"lockstep-aggregate-to-edit history.lockstep.dev": 1,
+		"lockstep-aggregate-to-edit keptjobs":             1,
+		"lockstep-tenant-viewer history.lockstep.dev":     1,
+		"lockstep-tenant-viewer keptjobs":                 1,
+		"lockstep-tenant-viewer keptjobs/log":             1,
+		"lockstep-tenant-editor history.lockstep.dev":     2,
+		"lockstep-tenant-editor keptjobs":                 2,
+		"lockstep-tenant-editor keptjobs/log":             1,
+		"lockstep-tenant-admin history.lockstep.dev":      2,
+		"lockstep-tenant-admin keptjobs":                  2,
+		"lockstep-tenant-admin keptjobs/log":              1,
 	}
 	if diff := cmp.Diff(want, given); diff != "" {
 		t.Error(diff)

@@ -51,7 +51,7 @@ func (b *builder) sharedObjects(c *plan.Cluster) {
 	if slices.ContainsFunc(c.Tenants, func(t *plan.Tenant) bool { return len(t.Shell) > 0 }) {
 		b.clusterRole(shellRule, shellRole, []object.Node{shellRights()})
 	}
-	b.aggregatedRoles()
+	b.aggregatedRoles(c)
 	b.clusterRole(runtimeReaderRule, runtimeReaderRole, []object.Node{roleRule("trainer.kubeflow.org", read, "clustertrainingruntimes")})
 }
 
@@ -111,17 +111,24 @@ func shellRights() object.Node {
 	return roleRule("", []string{"create"}, "pods/exec", "pods/portforward")
 }
 
-// aggregatedRoles add TrainJobs to the roles view, edit and admin of the platform, for namespaces that are not a tenant's: nobody gets
-// one of those in a namespace of a tenant from us. `view` is a part of `edit`, and that of `admin`, so that two roles are enough.
+// aggregatedRoles add TrainJobs, and jobs that the history keeps, to the roles view, edit and admin of the platform,
+// for namespaces that are not a tenant's: nobody gets one of those in a namespace of a tenant from us. `view` is a part
+// of `edit`, and that of `admin`, so that two roles are enough.
 // The roles of tenants add nothing: an admin of a tenant has less than `edit`, on purpose. Nothing here holds for the whole cluster,
 // and runtimes, quotas and queues stay in git.
-func (b *builder) aggregatedRoles() {
-	b.aggregatedRole(aggregatedViewRole, aggregateToView,
-		roleRule("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"), roleRule("jobset.x-k8s.io", read, "jobsets"))
-	b.aggregatedRole(aggregatedEditRole, aggregateToEdit, roleRule("trainer.kubeflow.org", write, "trainjobs"))
+func (b *builder) aggregatedRoles(c *plan.Cluster) {
+	views := []object.Node{
+		roleRule("trainer.kubeflow.org", read, "trainjobs", "trainingruntimes"),
+		roleRule("jobset.x-k8s.io", read, "jobsets"),
+	}
+	edits := []object.Node{roleRule("trainer.kubeflow.org", write, "trainjobs")}
+	views = append(views, historyRules(c, []string{"get", "list"}, "keptjobs", "keptjobs/log")...)
+	edits = append(edits, historyRules(c, []string{"delete"}, "keptjobs")...)
+	b.aggregatedRole(aggregatedViewRole, aggregateToView, views)
+	b.aggregatedRole(aggregatedEditRole, aggregateToEdit, edits)
 }
 
-func (b *builder) aggregatedRole(name, label string, rules ...object.Node) {
+func (b *builder) aggregatedRole(name, label string, rules []object.Node) {
 	metadata := platformMeta(constantText(name))
 	metadata.Get("labels").Put(object.Text(label, "true", nil))
 	b.add(aggregatedRule, rbacVersion, "ClusterRole", metadata, object.List("rules", rules...))

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/fields"
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/kept"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 func newHistory(k *kube) *cobra.Command {
@@ -124,8 +124,7 @@ func writeKept(w io.Writer, jobs []kept.Job, now time.Time) error {
 		if state == "" {
 			state = map[bool]string{true: "Running", false: "Deleted"}[j.Ended == nil]
 		}
-		size := resource.NewQuantity((j.Log.Bytes+1023)/1024*1024, resource.BinarySI).String()
-		rows = append(rows, []string{j.TrainJob, state, j.User, ended, size, j.Name})
+		rows = append(rows, []string{j.TrainJob, state, j.User, ended, mpi.FormatBytes(j.Log.Bytes), j.Name})
 	}
 	return writeTable(w, rows)
 }

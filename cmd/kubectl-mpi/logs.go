@@ -22,7 +22,6 @@ import (
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/logs/podlogs"
-	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
@@ -300,7 +299,10 @@ func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlag
 	if found, err := k.findKept(ctx, name); err == nil && found.UID == job.UID && found.Log.Bytes > 0 {
 		return k.printKeptLogs(ctx, name, f, nil)
 	}
-	j := view.JobOf(view.JobObjects{TrainJob: job})
+	j, err := k.readJob(ctx, name)
+	if err != nil {
+		return err
+	}
 	if j.IsFinished() && j.Cause != nil && len(j.Cause.Lines) > 0 {
 		fmt.Fprintf(k.streams.ErrOut, "note: the pods of `%s` are gone; these are the last lines that the controller kept, of what failed (%s)\n", job.Name, j.Cause.Reason)
 		return f.newPrinter(k.streams.Out).PrintLines(verdictLines(j.Cause.Lines, ptr.Deref(j.Times.Ended, j.Times.Created).Time))

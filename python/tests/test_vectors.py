@@ -107,8 +107,7 @@ def test_amounts_are_those_of_kubernetes(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("vector", vectors("escapes.json"), ids=lambda v: v["name"])
 def test_forged_conditions(vector: dict[str, Any]) -> None:
     """What users write neither moves the cursor of a terminal nor replaces the cause of an executor."""
-    trainjob = vector["in"]["trainJob"]
-    made = _view.job(Objects(now(), trainjob))
+    made = _view.job(Objects(now(), vector["in"]["trainJob"], jobset=vector["in"].get("jobSet")))
     want = vector["want"]
     assert made.cause is not None
     assert (made.cause.reason, made.cause.text) == (want["reason"], want["text"])

@@ -76,15 +76,23 @@ func (j *Job) View(now time.Time) view.JobObjects {
 		last = max(last, AttemptOf(&j.Objects.Pods[i]))
 	}
 	o := view.JobObjects{Now: now, TrainJob: j.Objects.TrainJob, PodsRead: true}
-	set := metav1.ObjectMeta{Name: j.TrainJob, Labels: j.Labels} // as its pods name it
 	for _, pod := range j.Objects.Pods {
 		if AttemptOf(&pod) == last {
 			o.Pods = append(o.Pods, pod)
-			set.UID = types.UID(pod.Labels[mpi.JobSetUIDLabel])
+			o.JobSet = jobSetOf(&pod)
 		}
 	}
-	o.JobSet = &jobset.JobSet{ObjectMeta: set}
 	return o
+}
+
+// jobSetOf returns as much of the JobSet of a pod as its labels name.
+func jobSetOf(pod *corev1.Pod) *jobset.JobSet {
+	set := &jobset.JobSet{}
+	set.Name, set.UID = pod.Labels[mpi.JobSetNameLabel], types.UID(pod.Labels[mpi.JobSetUIDLabel])
+	if of, ours := pod.Labels[mpi.TrainJobLabel]; ours {
+		set.Labels = map[string]string{mpi.TrainJobLabel: of}
+	}
+	return set
 }
 
 // NameOf is the name under which a TrainJob is kept.

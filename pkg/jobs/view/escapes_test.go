@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 )
 
 // What users write into the record of a job neither moves the cursor of a terminal nor replaces the cause of an
@@ -20,6 +21,7 @@ func TestForgedConditions(t *testing.T) {
 		Name string `json:"name"`
 		In   struct {
 			TrainJob *trainer.TrainJob `json:"trainJob"`
+			JobSet   *jobset.JobSet    `json:"jobSet"`
 		} `json:"in"`
 		Want struct {
 			Reason, Text string
@@ -30,7 +32,7 @@ func TestForgedConditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range vectors {
-		j := JobOf(JobObjects{TrainJob: v.In.TrainJob})
+		j := JobOf(JobObjects{TrainJob: v.In.TrainJob, JobSet: v.In.JobSet})
 		got := v.Want
 		got.Reason, got.Text, got.Types = "", "", nil
 		if j.Cause != nil {

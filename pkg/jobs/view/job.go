@@ -7,6 +7,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -178,14 +179,16 @@ type jobView struct {
 func newJobView(o JobObjects) *jobView {
 	written, _ := jobv1.Read(o.TrainJob.Annotations, o.TrainJob.UID)
 	s := &jobView{
-		JobObjects: o, record: trustedRecord(written, o.TrainJob.Status.Conditions),
+		JobObjects: o,
 		conditions: printable(status.MergeStatusConditions(written.Conditions, o.TrainJob.Status.Conditions)),
 	}
-	s.executor, s.world = s.findExecutor(), s.record.World
+	made, ours := s.findMaker()
+	s.record = trustedRecord(written, o.TrainJob.Status.Conditions, made && !ours)
+	s.executor, s.world = s.findExecutor(made, ours), s.record.World
 	if s.world == nil && o.Runtime != nil && o.Runtime.IsMPI() {
 		s.world = status.WorldOf(o.TrainJob, *o.Runtime)
 	}
-	if s.executor == jobv1.Controller {
+	if s.executor == jobv1.Controller || !made && s.isOver() {
 		// Only companions record these types. An executor publishes its cause in the status.
 		s.conditions = slices.DeleteFunc(s.conditions, func(c metav1.Condition) bool {
 			return c.Type == job.Diagnosed || c.Type == job.Guarded
@@ -217,20 +220,28 @@ func printableText(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// findExecutor prefers the record. Our controller labels its JobSets; until there is one, its label of the TrainJob,
-// which users may write too, serves.
-func (s *jobView) findExecutor() jobv1.Executor {
-	ours := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name
-	for i := range s.Jobs {
-		ours = ours || s.Jobs[i].Labels[mpi.TrainJobLabel] != ""
-	}
+// findMaker reports whether the JobSet of a job or its Jobs are there, and whether our controller made them: it labels
+// them, and users write neither.
+func (s *jobView) findMaker() (made, ours bool) {
 	if s.JobSet != nil {
-		ours = s.JobSet.Labels[mpi.TrainJobLabel] != ""
+		return true, s.JobSet.Labels[mpi.TrainJobLabel] != ""
 	}
+	isOurs := func(made batchv1.Job) bool { return made.Labels[mpi.TrainJobLabel] != "" }
+	return len(s.Jobs) > 0, slices.ContainsFunc(s.Jobs, isOurs)
+}
+
+// findExecutor goes by the maker of the JobSet. Without a JobSet the record and the label of the TrainJob serve, which
+// users may write.
+func (s *jobView) findExecutor(made, ours bool) jobv1.Executor {
+	labelled := s.TrainJob.Labels[mpi.TrainJobLabel] == s.TrainJob.Name
 	switch {
+	case made && ours:
+		return jobv1.Controller
+	case made && s.record.Executor == jobv1.Controller:
+		return jobv1.Stock
 	case s.record.Executor != "":
 		return s.record.Executor
-	case ours:
+	case labelled && !made:
 		return jobv1.Controller
 	}
 	return jobv1.Stock

@@ -15,12 +15,13 @@ import (
 )
 
 // trustedRecord returns a record as it is shown, an empty one if there is none or if the status, which users cannot
-// write, contradicts it.
-func trustedRecord(r jobv1.Record, shown []metav1.Condition) jobv1.Record {
+// write, contradicts it. If Kubeflow Trainer made the JobSet, diagnosed is true: a companion may explain its end.
+func trustedRecord(r jobv1.Record, shown []metav1.Condition, diagnosed bool) jobv1.Record {
+	isKnown := r.Executor == jobv1.Controller || r.Executor == jobv1.Companion
 	switch {
 	case r.Version == "":
 		return earlierRecord(r)
-	case slices.Contains(jobv1.AllPhases(), r.Phase) && agrees(r, shown):
+	case isKnown && slices.Contains(jobv1.AllPhases(), r.Phase) && agrees(r, shown, diagnosed):
 		return printableRecord(r)
 	}
 	return jobv1.Record{}
@@ -28,7 +29,7 @@ func trustedRecord(r jobv1.Record, shown []metav1.Condition) jobv1.Record {
 
 // agrees reports whether a record has the end that the status shows, or none. Of a failure it may only repeat the words
 // of the status in parts; the words of a companion stand in the record alone.
-func agrees(r jobv1.Record, shown []metav1.Condition) bool {
+func agrees(r jobv1.Record, shown []metav1.Condition, diagnosed bool) bool {
 	switch failed := apimeta.FindStatusCondition(shown, trainer.TrainJobFailed); {
 	case apimeta.IsStatusConditionTrue(shown, trainer.TrainJobComplete):
 		return r.Phase == jobv1.Complete
@@ -37,7 +38,7 @@ func agrees(r jobv1.Record, shown []metav1.Condition) bool {
 	case !r.Phase.IsFinal() || r.Phase == jobv1.Complete || r.Cause == nil:
 		return false
 	default:
-		return r.Executor != jobv1.Controller || r.Cause.Reason == failed.Reason && isPartOf(*r.Cause, failed.Message)
+		return diagnosed || r.Cause.Reason == failed.Reason && isPartOf(*r.Cause, failed.Message)
 	}
 }
 

@@ -10,9 +10,12 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	jobv1 "lockstep.dev/lockstep/api/job/v1"
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
+	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
@@ -81,14 +84,38 @@ func TestForgedRecords(t *testing.T) {
 		"MoreLines":     func(r *jobv1.Record) { r.Cause.Lines = []string{"it was the machine"} },
 		"NoCause":       func(r *jobv1.Record) { r.Cause = nil },
 		"AnotherJob":    func(r *jobv1.Record) { r.UID = "v" },
+		"AnotherExecutor": func(r *jobv1.Record) {
+			r.Executor, r.Cause.Message = jobv1.Companion, "the machine is broken"
+		},
+		"EarlierRelease": func(r *jobv1.Record) {
+			r.Version, r.Executor = "", ""
+			r.Conditions = []metav1.Condition{{Type: job.Diagnosed, Status: metav1.ConditionTrue, Reason: "MachineLost"}}
+		},
 	} {
 		record := recordOf(cause)
 		forge(&record)
-		j := JobOf(JobObjects{TrainJob: failedWith(t, cause, record)})
-		if !j.IsFinished() || j.Succeeded() || j.Cause == nil || j.Cause.Reason != string(cause.Reason) ||
-			j.Cause.Text != cause.Text() || j.Cause.Message != cause.Text() || len(j.Cause.Lines) > 0 {
-			t.Errorf("%s: it is %s, because of %+v", name, j.Phase, j.Cause)
+		ours := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{mpi.TrainJobLabel: "a"}}}
+		for _, set := range []*jobset.JobSet{nil, ours} {
+			j := JobOf(JobObjects{TrainJob: failedWith(t, cause, record), JobSet: set})
+			if !j.IsFinished() || j.Succeeded() || j.Cause == nil || j.Cause.Reason != string(cause.Reason) ||
+				j.Cause.Text != cause.Text() || j.Cause.Message != cause.Text() || len(j.Cause.Lines) > 0 {
+				t.Errorf("%s: it is %s, because of %+v", name, j.Phase, j.Cause)
+			}
+			if set != nil && j.Executor != jobv1.Controller {
+				t.Errorf("%s: it is run by %s", name, j.Executor)
+			}
 		}
+	}
+}
+
+// Without a JobSet nothing else names the executor, so a record may not hide a job from the metrics.
+func TestAForgedExecutorHidesNoJob(t *testing.T) {
+	record := recordOf(diagnose.Cause{Reason: diagnose.OOMKilled, Message: "x"})
+	record.Executor = jobv1.Stock
+	trainJob := failedWith(t, diagnose.Cause{Reason: diagnose.OOMKilled, Message: "x"}, record)
+	trainJob.Labels = map[string]string{mpi.TrainJobLabel: "a"}
+	if j := JobOf(JobObjects{TrainJob: trainJob}); j.Executor != jobv1.Controller {
+		t.Errorf("it is run by %s", j.Executor)
 	}
 }
 

@@ -120,7 +120,7 @@ func TestQueueAndProgress(t *testing.T) {
 	if j := JobOf(o); j.Phase != jobv1.Queued || !strings.HasPrefix(j.Queue.Text, "waits in queue `lockstep`") || j.Columns(now).Progress != "42%" {
 		t.Errorf("it is %s in %+v, at %s", j.Phase, j.Queue, j.Columns(now).Progress)
 	}
-	trainJob.Annotations = map[string]string{jobv1.Annotation: `{"version":"v1","uid":"job","phase":"Queued","queue":{"name":"lockstep","position":2,"length":20,"text":"waits"}}`}
+	trainJob.Annotations = map[string]string{jobv1.Annotation: `{"version":"v1","uid":"job","executor":"mpi-controller","phase":"Queued","queue":{"name":"lockstep","position":2,"length":20,"text":"waits"}}`}
 	if j := JobOf(o); j.Queue.Position != 2 || j.Queue.Length != 20 || j.Columns(now).Queue != "lockstep #2" {
 		t.Errorf("it stands at %+v", j.Queue)
 	}

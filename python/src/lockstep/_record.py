@@ -11,6 +11,8 @@ from typing import Any
 from lockstep._times import parsed
 from lockstep.phase import Phase
 
+CONTROLLER = "mpi-controller"
+COMPANION = "kubeflow-trainer with mpi-controller"
 _ANNOTATION = "lockstep.dev/conditions"
 #: Escape sequences of terminals, and control characters.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
@@ -56,11 +58,12 @@ def conditions(trainjob: dict[str, Any], record: dict[str, Any]) -> dict[str, Co
     }
 
 
-def record(trainjob: dict[str, Any]) -> dict[str, Any]:
+def record(trainjob: dict[str, Any], diagnosed: bool) -> dict[str, Any]:
     """The record of mpi-controller, empty without one.
 
-    Users may write annotations: a record that cannot be read, belongs to another job or contradicts the status is none. Of the
-    end of a job it may only repeat the words of the status in parts.
+    Users may write annotations: a record that cannot be read, belongs to another job or contradicts the status is none.
+    Of the end of a job it may only repeat the words of the status in parts. If Kubeflow Trainer made the JobSet, diagnosed
+    is true: a companion may explain its end.
     """
     metadata = trainjob["metadata"]
     try:
@@ -77,7 +80,8 @@ def record(trainjob: dict[str, Any]) -> dict[str, Any]:
         usage["machineSeconds"]
         cause = written.get("cause", {"reason": "", "message": ""})
         cause["reason"], cause["message"]
-        return dict(written) if _agrees(written, ends) else {}
+        known = written["executor"] in (CONTROLLER, COMPANION)
+        return dict(written) if known and _agrees(written, ends, diagnosed) else {}
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}
 
@@ -106,7 +110,7 @@ def _has_shape(value: Any, shape: Any) -> bool:
     return isinstance(value, shape)
 
 
-def _agrees(written: dict[str, Any], shown: dict[str, dict[str, str]]) -> bool:
+def _agrees(written: dict[str, Any], shown: dict[str, dict[str, str]], diagnosed: bool) -> bool:
     phase = Phase(written["phase"])
     if "Complete" in shown or "Failed" not in shown:
         return phase is Phase.COMPLETE if "Complete" in shown else not phase.finished
@@ -115,4 +119,4 @@ def _agrees(written: dict[str, Any], shown: dict[str, dict[str, str]]) -> bool:
     cause, failed = written["cause"], shown["Failed"]
     words = [cause["message"].rstrip(".…"), cause.get("remedy", ""), *cause.get("lines", [])]
     repeats = all(w.removesuffix("…") in failed.get("message", "") for w in words)
-    return written["executor"] != "mpi-controller" or (cause["reason"] == failed.get("reason") and repeats)
+    return diagnosed or (cause["reason"] == failed.get("reason") and repeats)

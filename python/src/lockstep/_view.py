@@ -35,7 +35,7 @@ from lockstep._objects import (
     suspended,
     uid,
 )
-from lockstep._record import Condition, conditions, printable, printable_line, record
+from lockstep._record import COMPANION, CONTROLLER, Condition, conditions, printable, printable_line, record
 from lockstep._times import parsed
 from lockstep._world import is_mpi, world
 from lockstep.cause import Cause
@@ -43,8 +43,6 @@ from lockstep.job import Job, Pod, Queue, Withheld
 from lockstep.phase import Phase
 from lockstep.usage import Usage
 
-CONTROLLER = "mpi-controller"
-COMPANION = "kubeflow-trainer with mpi-controller"
 STOCK = "kubeflow-trainer"
 
 #: How much later than its end, which is known to the second, the last lines of a job may be.
@@ -70,10 +68,15 @@ class _Subject:
     def __init__(self, o: Objects) -> None:
         self.o = o
         self.trainjob = o.trainjob
-        self.record = record(o.trainjob)
+        made = o.jobset is not None
+        #: Our controller labels its JobSets, which users cannot write.
+        self.ours = bool(labels(o.jobset or {}).get(TRAINJOB_LABEL))
+        self.record = record(o.trainjob, made and not self.ours)
         self.conditions = conditions(o.trainjob, self.record)
         self.executor = self._executes()
-        if self.executor == CONTROLLER:  # only companions record these types: it publishes its cause in the status
+        over = self._true("Complete") or self._true("Failed")
+        # Only companions record these types. An executor publishes its cause in the status.
+        if self.executor == CONTROLLER or (over and not made):
             self.conditions = {kind: c for kind, c in self.conditions.items() if kind not in ("Diagnosed", "Guarded")}
         self.world = world(o.trainjob, o.runtime) if o.runtime else None
 
@@ -128,13 +131,18 @@ class _Subject:
     # Who runs it.
 
     def _executes(self) -> str:
-        """Our controller labels its JobSets; until there is one, its label of the TrainJob serves."""
+        """By the maker of the JobSet; without one, by record and label of the TrainJob, which users may write."""
+        if self.ours:
+            return CONTROLLER
+        told = ""
         if self.record:
             # A record of an earlier release has conditions only; companions leave out that the job was created.
             earlier = CONTROLLER if any(c.get("type") == "Created" for c in self.record["conditions"]) else COMPANION
-            return str(self.record.get("executor", earlier))
-        if self.o.jobset:
-            return CONTROLLER if labels(self.o.jobset).get(TRAINJOB_LABEL) else STOCK
+            told = str(self.record.get("executor", earlier))
+        if self.o.jobset is not None:
+            return COMPANION if told == COMPANION else STOCK
+        if told:
+            return told
         return CONTROLLER if labels(self.trainjob).get(TRAINJOB_LABEL) == name(self.trainjob) else STOCK
 
     # Its phase.

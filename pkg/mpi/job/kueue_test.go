@@ -7,10 +7,14 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
+	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
@@ -21,7 +25,9 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 	}
 	say := func(wait kueue.QueueWait) string {
 		o.Wait = wait
-		o.TrainJob.Status = statusOf(t, o, nil)
+		var record *jobv1.Record
+		o.TrainJob.Status, record = status.Compute(phase.DeriveFacts(o), decide.Decision{}, nil)
+		o.TrainJob.Annotations = map[string]string{jobv1.Annotation: status.EncodeRecord(o.TrainJob, *record)}
 		return job.MessageOf(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
 	}
 	second, first := kueue.QueueWait{Text: "; waits in queue `jobs` at position 2 of 2", Known: true}, kueue.QueueWait{Text: "; waits in queue `jobs` at position 1 of 1", Known: true}
@@ -39,11 +45,12 @@ func TestSuspendedJobSaysWhereItWaits(t *testing.T) {
 		if got := say(step.wait); got != step.want {
 			t.Errorf("got %q, want %q", got, step.want)
 		}
-		if !kueue.IsQueued(o.TrainJob) || !kueue.StatusShowsWait(o.TrainJob, step.wait) {
+		if !kueue.IsQueued(o.TrainJob) || !kueue.ShowsWait(o.TrainJob, step.wait) {
 			t.Errorf("%+v is said", step.wait)
 		}
 	}
-	if kueue.StatusShowsWait(o.TrainJob, kueue.QueueWait{Text: "; waits in queue `jobs`", Known: true}) || kueue.StatusShowsWait(o.TrainJob, kueue.NoQueueWait()) {
+	shorter := kueue.QueueWait{Text: "; waits in queue `jobs`", Known: true}
+	if kueue.ShowsWait(o.TrainJob, shorter) || kueue.ShowsWait(o.TrainJob, kueue.NoQueueWait()) {
 		t.Error("a position that nobody tells any more goes")
 	}
 	if kueue.HasLeftQueue(o.TrainJob) {
@@ -80,12 +87,28 @@ func TestSuspensionByKueueSaysWhy(t *testing.T) {
 	if said.Message != want || said.Reason != string(diagnose.Preempted) || said.Status != metav1.ConditionTrue {
 		t.Fatalf("%+v", said)
 	}
-	if o.Eviction = nil; o.NeedsEvictionReason() {
-		t.Error("it is read once")
-	}
-	o.TrainJob.Status = statusOf(t, o, nil)
-	if again := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended); again.Message != want {
-		t.Errorf("the next pass forgot it: %+v", again)
+	for _, step := range []struct {
+		why  *kueue.Eviction
+		wait kueue.QueueWait
+		want string
+	}{
+		{nil, kueue.QueueWait{}, want},
+		{o.Eviction, kueue.QueueWait{Text: "; waits in queue `jobs`", Known: true}, want + "; waits in queue `jobs`"},
+		{o.Eviction, kueue.QueueWait{Text: "; waits in queue `q`", Known: true}, want + "; waits in queue `q`"},
+		{o.Eviction, kueue.QueueWait{}, want + "; waits in queue `q`"},
+		{o.Eviction, kueue.NoQueueWait(), want},
+		// Kueue has forgotten it meanwhile.
+		{nil, kueue.NoQueueWait(), "TrainJob is suspended"},
+	} {
+		if !o.NeedsEvictionReason() {
+			t.Error("a controller that starts asks again")
+		}
+		o.Eviction, o.Wait = step.why, step.wait
+		o.TrainJob.Status = statusOf(t, o, nil)
+		again := apimeta.FindStatusCondition(o.TrainJob.Status.Conditions, trainer.TrainJobSuspended)
+		if again.Message != step.want || again.Reason != string(diagnose.Preempted) {
+			t.Errorf("want %q, got %+v", step.want, again)
+		}
 	}
 	o.TrainJob.Spec.Suspend = nil
 	if resumed := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, trainer.TrainJobSuspended); resumed.Message != "TrainJob is resumed" {

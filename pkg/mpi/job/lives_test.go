@@ -443,8 +443,8 @@ func executors() map[string]func(*testing.T) {
 				w.Eviction = &kueue.Eviction{Reason: diagnose.Preempted, Message: "Preempted to accommodate a workload"}
 				w.suspends(true)()
 			})
-			w.to(paused, func() { w.Eviction = nil; w.stops() })
-			w.to(starting, w.suspends(false))
+			w.to(paused, w.stops)
+			w.to(starting, func() { w.Eviction = nil; w.suspends(false)() })
 			w.starts()
 			w.completes()
 		}, suspend, func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }),

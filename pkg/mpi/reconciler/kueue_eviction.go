@@ -11,12 +11,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
 // workloadKind is Kueue's; the cluster says in which version it has it.
 var workloadKind = schema.GroupKind{Group: "kueue.x-k8s.io", Kind: "Workload"}
 
-// findEviction asks Kueue's Workload why a job was stopped, once per stop. Nothing waits for the answer: a job is suspended also
+// evictionOf returns why Kueue stopped a job. A process asks once per stop.
+func (r *Reconciler) evictionOf(ctx context.Context, o observe.Observed) *kueue.Eviction {
+	if !o.NeedsEvictionReason() {
+		r.cache.forgetEviction(o.TrainJob)
+		return nil
+	}
+	why, asked := r.cache.evictionOf(o.TrainJob)
+	if !asked {
+		why = r.findEviction(ctx, o.TrainJob)
+		r.cache.noteEviction(o.TrainJob, why)
+	}
+	return why
+}
+
+// findEviction asks Kueue's Workload why a job was stopped. Nothing waits for the answer: a job is suspended also
 // where nobody can say why.
 func (r *Reconciler) findEviction(ctx context.Context, trainJob *trainer.TrainJob) *kueue.Eviction {
 	workloads, err := r.workloadsOfJob(ctx, trainJob)

@@ -72,8 +72,8 @@ func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (obs
 	if o.PolicyGone, err = r.isPolicyGone(ctx, phase.DeriveFacts(o)); err != nil {
 		return o, err
 	}
-	if r.mode == Executor && o.NeedsEvictionReason() {
-		o.Eviction = r.findEviction(ctx, o.TrainJob)
+	if r.mode == Executor {
+		o.Eviction = r.evictionOf(ctx, o)
 	}
 	o.Wait = r.queues.waitOf(o.TrainJob)
 	o.Gate = r.hostTables.gateOf(name)

@@ -77,7 +77,7 @@ func (g *queuePoll) keepWaits(jobs []*trainer.TrainJob, asked *workloadsQuery) {
 
 func (g *queuePoll) noteWait(trainJob *trainer.TrainJob, wait kueue.QueueWait, rank int) {
 	g.waits[trainJob.UID] = wait
-	if !kueue.StatusShowsWait(trainJob, wait) {
+	if !kueue.ShowsWait(trainJob, wait) {
 		g.news = append(g.news, waitChange{client.ObjectKeyFromObject(trainJob), rank})
 	}
 }

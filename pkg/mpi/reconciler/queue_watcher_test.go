@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
@@ -42,6 +43,17 @@ func waitingIn(queue string, n int) *trainer.TrainJob {
 		trainJob.Spec.Suspend = ptr.To(true)
 		trainJob.Status.Conditions = []metav1.Condition{{Type: trainer.TrainJobSuspended, Status: metav1.ConditionTrue, Message: "TrainJob is suspended"}}
 	})
+}
+
+// showWait lets the status and the record of a job show a wait, as a pass does.
+func showWait(t *testing.T, trainJob *trainer.TrainJob, text string) {
+	t.Helper()
+	trainJob.Status.Conditions[0].Message = "TrainJob is suspended" + text
+	record, err := json.Marshal(jobv1.Record{UID: trainJob.UID, Queue: &jobv1.Queue{Text: strings.TrimPrefix(text, "; ")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trainJob.Annotations = map[string]string{jobv1.Annotation: string(record)}
 }
 
 func workloadOf(trainJob *trainer.TrainJob) *unstructured.Unstructured {
@@ -144,7 +156,7 @@ func (k *fakeKueue) next() []string {
 	for _, name := range told {
 		trainJob := k.job(name)
 		wait := k.waitOf(trainJob)
-		trainJob.Status.Conditions[0].Message = "TrainJob is suspended" + wait.Text
+		showWait(k.t, trainJob, wait.Text)
 		if err := k.store.Update(k.t.Context(), trainJob); err != nil || !wait.Known {
 			k.t.Fatal(name, wait, err)
 		}
@@ -344,7 +356,7 @@ func TestWorkloadsThatMayNotBeRead(t *testing.T) {
 // A controller that was started again knows nothing of waits, and must not unsay what its predecessor said before it has asked.
 func TestNothingIsUnsaidBeforeKueueIsAsked(t *testing.T) {
 	waits := waitingIn("a", 0)
-	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 1"
+	showWait(t, waits, "; waits in queue `a` at position 1 of 1")
 	q := kueueWith(t, http.StatusOK, waits)
 	if wait := q.waitOf(waits); wait.Known {
 		t.Errorf("%+v", wait)
@@ -366,7 +378,7 @@ func TestKueueThatIsGone(t *testing.T) {
 			for i := range 3 {
 				trainJob := waitingIn("a", i)
 				trainJob.Namespace = fmt.Sprint("team-", i)
-				trainJob.Status.Conditions[0].Message += "; waits in queue `a`: no room"
+				showWait(t, trainJob, "; waits in queue `a`: no room")
 				jobs = append(jobs, trainJob)
 			}
 			q := kueueWith(t, http.StatusOK, jobs...)
@@ -407,7 +419,7 @@ func TestJobThatLeavesItsQueue(t *testing.T) {
 
 func TestClustersWithoutKueue(t *testing.T) {
 	waits := waitingIn("a", 0)
-	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 1"
+	showWait(t, waits, "; waits in queue `a` at position 1 of 1")
 	c := newCluster(t, waits, waitingIn("a", 1))
 	q := newQueueWatcher(c.Client, c.live, nil, newServerClock(time.Now))
 	if told := pollAt(t.Context(), q); !slices.Equal(told, []string{"a-000"}) || c.live.reads.Load() > 0 {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
@@ -28,7 +29,7 @@ const (
 	kueueExpected = 10 * time.Second
 )
 
-// WaitPrefix begins what is said of the wait in a queue; what stands before it in a message is why the job is suspended.
+// WaitPrefix begins what is said of the wait in a queue.
 const WaitPrefix = "; waits in queue `"
 
 // IsQueued reports whether a job is suspended, said so, and names a queue of Kueue.
@@ -40,7 +41,7 @@ func IsQueued(trainJob *trainer.TrainJob) bool {
 // HasLeftQueue reports whether a job says of a wait in a queue, though it names none any more.
 func HasLeftQueue(trainJob *trainer.TrainJob) bool {
 	return job.IsManagedHere(trainJob) && !job.IsFinished(trainJob) && trainJob.Labels[QueueLabel] == "" &&
-		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !StatusShowsWait(trainJob, NoQueueWait())
+		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobSuspended) && !ShowsWait(trainJob, NoQueueWait())
 }
 
 // QueueWait is what the condition Suspended says of the wait of a job in a queue. The zero QueueWait is that nothing is known for now, and
@@ -56,19 +57,13 @@ type QueueWait struct {
 // NoQueueWait is that there is nothing to say: what was said goes.
 func NoQueueWait() QueueWait { return QueueWait{Known: true} }
 
-// InsertInto returns a message of the condition Suspended with this word on the wait.
-func (w QueueWait) InsertInto(message string) string {
-	if !w.Known {
-		return message
+// ShowsWait reports whether a suspended job shows just this wait: its status ends with the text, or the record has none.
+func ShowsWait(trainJob *trainer.TrainJob, wait QueueWait) bool {
+	if !wait.Known || wait.Text != "" {
+		return strings.HasSuffix(job.MessageOf(trainJob.Status.Conditions, trainer.TrainJobSuspended), wait.Text)
 	}
-	why, _, _ := strings.Cut(message, WaitPrefix)
-	return why + w.Text
-}
-
-// StatusShowsWait reports whether the status of a suspended job says of its wait just this.
-func StatusShowsWait(trainJob *trainer.TrainJob, wait QueueWait) bool {
-	said := job.MessageOf(trainJob.Status.Conditions, trainer.TrainJobSuspended)
-	return wait.InsertInto(said) == said
+	record, _ := jobv1.Read(trainJob.Annotations, trainJob.UID)
+	return record.Queue == nil || record.Queue.Text == ""
 }
 
 // LocalQueue is what Kueue knows of a local queue.

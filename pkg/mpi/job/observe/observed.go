@@ -11,14 +11,23 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
-// NeedsEvictionReason reports whether a job in a queue has just been stopped, so that its Workload may say why.
+// NeedsEvictionReason reports whether a job in a queue has just been stopped, or Kueue stopped it: its Workload may have
+// the reason.
 func (o Observed) NeedsEvictionReason() bool {
 	return o.OwnsJobSet() && o.SuspendWanted() && o.TrainJob.Labels[kueue.QueueLabel] != "" &&
-		!o.HasPublishedCondition(trainer.TrainJobSuspended)
+		(!o.HasPublishedCondition(trainer.TrainJobSuspended) || o.IsEvicted())
+}
+
+// IsEvicted reports whether the status shows that Kueue stopped the job.
+func (o Observed) IsEvicted() bool {
+	c := o.PublishedCondition(trainer.TrainJobSuspended)
+	return c != nil && c.Status == metav1.ConditionTrue &&
+		(c.Reason == string(diagnose.Preempted) || c.Reason == string(diagnose.Evicted))
 }
 
 // JobSetOutlivesJob reports whether a job is over and its JobSet is not yet. Its pods tell whether it will be.
@@ -64,7 +73,7 @@ type Observed struct {
 	Bounds NamespaceBounds
 	// History is since when facts hold, by the clock of this process; RememberSince sets it.
 	History History
-	// Eviction is why Kueue has just stopped the job, or nil. It is read only where NeedsEvictionReason says so.
+	// Eviction is why Kueue stopped the job, or nil. It is read only if NeedsEvictionReason reports so.
 	Eviction *kueue.Eviction
 	// Wait is what is known of the wait of a suspended job in a queue (kueue.LocalQueue.Wait).
 	Wait kueue.QueueWait

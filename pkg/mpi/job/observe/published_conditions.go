@@ -50,7 +50,8 @@ func CauseOf(c jobv1.Cause) diagnose.Cause {
 	}
 }
 
-// RestartFormat begins the message of the condition Restarting.
+// RestartFormat begins the message of the condition Restarting. Between two JobSets it is the only trace of the number
+// that outlives this process and that users cannot write: the status has no field for it.
 const RestartFormat = "restart %d of %d"
 
 // PublishedRestarts returns how often the job was started again, or is being so.

@@ -31,12 +31,10 @@ func (f *Facts) publishedEndPhase() jobv1.Phase {
 
 // suspendedPhase is the phase of a job that is to be suspended.
 func (f *Facts) suspendedPhase() jobv1.Phase {
-	c := f.PublishedCondition(trainer.TrainJobSuspended)
-	evicted := f.HasPublishedCondition(trainer.TrainJobSuspended) && (c.Reason == string(diagnose.Preempted) || c.Reason == string(diagnose.Evicted))
 	switch {
 	case len(f.All) > 0:
 		return jobv1.Stopping
-	case f.Eviction != nil, evicted:
+	case f.Eviction != nil, f.IsEvicted():
 		return jobv1.Preempted
 	case f.TrainJob.Labels[kueue.QueueLabel] != "":
 		return jobv1.Queued

@@ -25,18 +25,21 @@ type conditionBuilder struct {
 	list   []metav1.Condition
 }
 
-// addSuspended has upstream's words, and Kueue's where it is Kueue that has stopped the job; they stay until the job is resumed. A
-// job that was never suspended has no such condition. Wait is what is known of its wait in a queue.
+// addSuspended has upstream's words, Kueue's if it has stopped the job, and the wait in a queue. They stay if nothing is
+// known of the wait. A job that was never suspended has no such condition.
 func (c *conditionBuilder) addSuspended(now bool, why *kueue.Eviction, wait kueue.QueueWait) {
 	const suspended = "TrainJob is suspended"
 	earlier := apimeta.FindStatusCondition(c.earlier, trainer.TrainJobSuspended)
+	was := earlier != nil && earlier.Status == metav1.ConditionTrue
 	switch {
+	case now && was && !wait.Known:
+		c.add(trainer.TrainJobSuspended, true, mpi.Reason(earlier.Reason), earlier.Message)
 	case now && why != nil:
-		c.add(trainer.TrainJobSuspended, true, why.Reason, wait.InsertInto(suspended+": "+why.Text()))
-	case now && earlier != nil && earlier.Status == metav1.ConditionTrue:
-		c.add(trainer.TrainJobSuspended, true, mpi.Reason(earlier.Reason), wait.InsertInto(earlier.Message))
+		c.add(trainer.TrainJobSuspended, true, why.Reason, suspended+": "+why.Text()+wait.Text)
+	case now && was:
+		c.add(trainer.TrainJobSuspended, true, mpi.Reason(earlier.Reason), suspended+wait.Text)
 	case now:
-		c.add(trainer.TrainJobSuspended, true, job.ReasonSuspended, wait.InsertInto(suspended))
+		c.add(trainer.TrainJobSuspended, true, job.ReasonSuspended, suspended+wait.Text)
 	case earlier != nil:
 		c.add(trainer.TrainJobSuspended, false, job.ReasonResumed, isResumed)
 	}

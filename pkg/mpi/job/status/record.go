@@ -152,11 +152,11 @@ func queueOf(f *phase.Facts, before *jobv1.Queue) *jobv1.Queue {
 func restartsOf(f *phase.Facts, before *jobv1.Restarts) *jobv1.Restarts {
 	again := f.State().Restart
 	if again == nil {
-		number, of := observe.ParsePublishedRestarts(f.TrainJob.Status.Conditions)
-		if number == 0 || before != nil && before.Number == number {
+		number := f.PublishedRestarts()
+		if number == 0 || before != nil && before.Number == number || f.Runtime == nil {
 			return before
 		}
-		return &jobv1.Restarts{Number: number, Of: of}
+		return &jobv1.Restarts{Number: number, Of: f.Runtime.RestartBudget()}
 	}
 	r := jobv1.Restarts{Number: again.Number, Of: again.Of}
 	if before != nil {

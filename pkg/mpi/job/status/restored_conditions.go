@@ -46,7 +46,7 @@ func RestoredConditions(trainJob *trainer.TrainJob, jobSet *jobset.JobSet, now t
 	}
 	number := job.AttemptOf(jobSet)
 	message := fmt.Sprintf(observe.RestartFormat, number, number)
-	if known, _ := observe.ParsePublishedRestarts(recorded); known == number {
+	if r := record.Restarts; r != nil && r.Number == number {
 		message = job.MessageOf(recorded, job.Restarting)
 	}
 	past.LastTransitionTime = jobSet.CreationTimestamp

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
@@ -146,6 +147,15 @@ func (k *kube) findKept(ctx context.Context, name string) (*kept.Job, error) {
 	return found, err
 }
 
+// keptOf returns what the history keeps of a job that is there, or nil.
+func (k *kube) keptOf(ctx context.Context, trainJob *trainer.TrainJob) *kept.Job {
+	found, err := k.findKept(ctx, trainJob.Name)
+	if err != nil || found.UID != trainJob.UID {
+		return nil
+	}
+	return found
+}
+
 // keptInstead returns what the history keeps of a job that is gone. Without it the error of the cluster stays, with a
 // note about the history.
 func (k *kube) keptInstead(ctx context.Context, name string, gone error) (*kept.Job, error) {
@@ -185,6 +195,11 @@ func (k *kube) printKeptLogs(ctx context.Context, name string, f logsFlags, gone
 	if err != nil {
 		return err
 	}
+	return k.printKept(ctx, found, f)
+}
+
+// printKept prints lines of a kept job.
+func (k *kube) printKept(ctx context.Context, found *kept.Job, f logsFlags) error {
 	c, err := k.historyClient()
 	if err != nil {
 		return err

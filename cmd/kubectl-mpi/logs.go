@@ -169,6 +169,9 @@ func (f *logsFlags) wantsSource(s logs.LogSource) bool {
 	return s.Role == f.role
 }
 
+// wantsNodes reports whether the output of nodes is asked for.
+func (f *logsFlags) wantsNodes() bool { return f.wantsSource(logs.LogSource{Role: mpi.NodeJob}) }
+
 func (f *logsFlags) newPrinter(out io.Writer) *logs.Printer {
 	p := &logs.Printer{
 		Filter: logs.LineFilter{Ranks: f.ranks, Include: f.includes, Exclude: f.excludes},
@@ -190,6 +193,12 @@ func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 	}
 	if f.follow && !mpijob.IsFinished(job) {
 		k.noteMissingPods(ctx, job)
+	}
+	if f.wantsNodes() && mpijob.IsFinished(job) {
+		// JobSet deletes the pods of nodes at the end.
+		if found := k.keptOf(ctx, job); found != nil && found.Log.Whole && !found.Log.Cut && found.Log.Note == "" {
+			return k.printKept(ctx, found, f)
+		}
 	}
 	printer := f.newPrinter(k.streams.Out)
 	ranks := &rankPrinter{Printer: printer, notes: k.streams.ErrOut, noted: len(f.ranks) == 0}
@@ -296,8 +305,8 @@ func (k *kube) printLogsWithoutPods(ctx context.Context, name string, f logsFlag
 	if err != nil {
 		return err
 	}
-	if found, err := k.findKept(ctx, name); err == nil && found.UID == job.UID && found.Log.Bytes > 0 {
-		return k.printKeptLogs(ctx, name, f, nil)
+	if found := k.keptOf(ctx, job); found != nil && found.Log.Bytes > 0 {
+		return k.printKept(ctx, found, f)
 	}
 	j, err := k.readJob(ctx, name)
 	if err != nil {

@@ -593,6 +593,19 @@ def test_a_pod_that_is_there_comes_before_the_history(server: Server) -> None:
     assert list(server.client().logs("demo")) == ["line 0"]
 
 
+def test_all_lines_of_an_ended_job_come_from_the_history(server: Server) -> None:
+    job = Job(server)
+    job.printed = job.printed[:1]
+    job.pods[0]["metadata"]["labels"] = {"jobset.sigs.k8s.io/replicatedjob-name": "launcher"}
+    history = History(server, job.answer)
+    assert list(server.client().logs("demo", merge=True)) == ["launcher| line 0"]  # it runs
+    job.end()
+    assert list(server.client().logs("demo", merge=True))[:2] == ["launcher| 0 by launcher", "node-0| 0 by node"]
+    assert list(server.client().logs("demo")) == ["line 0"]
+    history.log["whole"] = False  # the history still reads
+    assert list(server.client().logs("demo", merge=True)) == ["launcher| line 0"]
+
+
 def test_a_log_that_was_not_kept_whole(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     history = History(server)
     history.log |= {"cut": True, "note": "some pods were gone"}

@@ -35,6 +35,12 @@ def find(api: Api, paths: Paths, name: str, uid: str = "") -> Object | None:
         return None
 
 
+def is_whole(job: Object) -> bool:
+    """Whether the history has all lines of a job."""
+    log = job["log"]
+    return bool(log["whole"]) and not log.get("cut") and not log.get("note")
+
+
 def read(
     api: Api,
     paths: Paths,
@@ -43,10 +49,9 @@ def read(
     wants: Callable[[Object], bool],
 ) -> Iterator[tuple[Object, str]]:
     """The lines of the main containers of the wanted pods, each with its pod, by time. The query is as for kubelet."""
-    log = job["log"]
-    if log.get("cut") or log.get("note") or not log["whole"]:
-        logger, note = logging.getLogger("lockstep"), log.get("note", "")
-        logger.warning("not all lines of job %s were kept. %s", job["trainJob"], note)
+    if not is_whole(job):
+        note = job["log"].get("note", "")
+        logging.getLogger("lockstep").warning("not all lines of job %s were kept. %s", job["trainJob"], note)
     pods = {f"{name_of(p)}/{CONTAINER}": p for p in job["objects"].get("pods") or [] if wants(p)}
     since = _since(query)
     shown = ((s, line) for s, line in _lines(api, paths, job) if s in pods)

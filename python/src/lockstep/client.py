@@ -649,6 +649,9 @@ class MPIClient(TrainerClient):
             if (lines := kept()) is None:
                 raise
         else:
+            # JobSet deletes the pods of nodes at the end.
+            if merge and _over("", job, job) and (lines := kept(uid(job), whole=True)) is not None:
+                return lines
             if merge:
                 live = self._follow_all(job, query) if follow else self._read_all(job, query)
             else:
@@ -952,10 +955,11 @@ class MPIClient(TrainerClient):
         wants: Callable[[Object], bool],
         merge: bool,
         uid: str = "",
+        whole: bool = False,
     ) -> Iterator[str] | None:
-        """What the history keeps of the output of a job, None without it."""
+        """What the history keeps of the output of a job, None without it, or if it has not all that is wanted."""
         job = _kept.find(self._api, self._paths, name, uid)
-        if job is None:
+        if job is None or (whole and not _kept.is_whole(job)):
             return None
         found = _kept.read(self._api, self._paths, job, query, wants)
         return (f"{_label(pod)}| {text}" if merge else text for pod, text in found)

@@ -13,7 +13,7 @@ from lockstep._logs import Line, moment
 from lockstep._objects import CONTAINER, Object
 from lockstep._objects import name as name_of
 from lockstep._times import now, parsed
-from lockstep.errors import LockstepError, NotFound, explained
+from lockstep.errors import Forbidden, LockstepError, NotFound, explained
 
 #: How many seconds pass without a byte before the store counts as dead.
 _QUIET = 60.0
@@ -28,8 +28,8 @@ def find(api: Api, paths: Paths, name: str, uid: str = "") -> Object | None:
         if not items or (uid and (items[-1]["metadata"].get("uid") != uid or not items[-1]["log"]["bytes"])):
             return None
         return api.get(named(paths.kept, name_of(items[-1])))
-    except NotFound:
-        return None  # the cluster keeps no history
+    except (NotFound, Forbidden):
+        return None  # the cluster keeps no history, or not for this user
     except LockstepError as e:
         logging.getLogger("lockstep").warning("the history of job %s cannot be read: %s", name, e)
         return None

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os/exec"
 	"runtime"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,26 +79,7 @@ func (k *kube) serveDashboard(ctx context.Context, f dashboardFlags) error {
 	if !f.noBrowser {
 		openBrowser(ctx, guard.Address())
 	}
-	return serveUntil(ctx, listener, guard)
-}
-
-// serveUntil serves until the context ends. Streams end with it.
-func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		<-ctx.Done()
-		_ = server.Close()
-	}()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	<-stopped
-	return nil
+	return dashboard.Serve(ctx, listener, guard)
 }
 
 // openBrowser asks the desktop to open an address. The address was printed, so a failure needs no word.

@@ -55,7 +55,7 @@ var codes = map[apierror.ErrorKind]int{
 // remedies are advice for kinds of errors.
 var remedies = map[apierror.ErrorKind]string{
 	apierror.Forbidden: "Ask an admin of the tenant for the right.",
-	apierror.Unknown:   "Log in again, then start the dashboard again.",
+	apierror.Unknown:   "Log in again, then load this page again, or start `kubectl mpi dashboard` again.",
 	apierror.NoServer:  "The page connects again by itself.",
 }
 
@@ -70,6 +70,17 @@ func failureOf(err error) FailureDetail {
 	var refusal *act.SuspendRefusal
 	var many *logs.TooManyError
 	switch {
+	case errors.Is(err, errNoToken):
+		return FailureDetail{
+			Code: http.StatusUnauthorized, Reason: "NoToken", Message: err.Error(),
+			Remedy: "Log in by the address of the page. If that does not help, an admin has to make the proxy in front of the " +
+				"dashboard pass tokens on, in the header that the dashboard reads.",
+		}
+	case errors.Is(err, errNoNamespace):
+		return FailureDetail{
+			Code: http.StatusForbidden, Reason: string(apierror.Forbidden), Message: err.Error(),
+			Remedy: "Choose a namespace: add `?ns=NAME` to the address of the page.",
+		}
 	case errors.As(err, &many):
 		return FailureDetail{
 			Code: http.StatusBadRequest, Reason: "TooManyLogs", Message: many.Error(), Remedy: "Choose a role, a pod or a rank.",

@@ -9,9 +9,6 @@ import (
 	"sync"
 )
 
-// ActionHeader is needed by requests that change something: another site cannot set it.
-const ActionHeader = "X-Lockstep-Action"
-
 // Guard lets in the browser of one person on their own machine. It keeps out other users of the machine, other
 // sites in the same browser, and names that resolve to 127.0.0.1.
 type Guard struct {
@@ -22,13 +19,15 @@ type Guard struct {
 	// Opened is called after the key was used, with the address for another browser.
 	Opened func(address string)
 
+	site        site
 	mu          sync.Mutex
 	key, cookie string
 }
 
 // NewGuard returns a guard with a fresh key.
 func NewGuard(port string, inner http.Handler, opened func(string)) *Guard {
-	return &Guard{Port: port, Inner: inner, Opened: opened, key: secret(), cookie: secret()}
+	own := site{scheme: "http", hosts: []string{"127.0.0.1:" + port, "localhost:" + port}}
+	return &Guard{Port: port, Inner: inner, Opened: opened, site: own, key: secret(), cookie: secret()}
 }
 
 func secret() string {
@@ -46,35 +45,16 @@ func (g *Guard) Address() string {
 
 // ServeHTTP refuses a request, or passes it on.
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	protect(w.Header())
-	own := r.Host == "127.0.0.1:"+g.Port || r.Host == "localhost:"+g.Port
 	switch {
-	case !own:
-		writeError(w, http.StatusMisdirectedRequest, "WrongHost", "this server answers as 127.0.0.1:"+g.Port+" only", "")
-	case isForeign(r):
-		writeError(w, http.StatusForbidden, "WrongOrigin", "another site asked for this", "")
+	case g.site.refuse(w, r):
 	case r.URL.Path == "/start" && r.Method == http.MethodGet:
 		g.start(w, r)
 	case !g.knows(r):
 		writeError(w, http.StatusUnauthorized, "NoSession", "this browser has no session",
 			"Open the address that `kubectl mpi dashboard` printed; each works once.")
-	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Header.Get(ActionHeader) == "":
-		writeError(w, http.StatusForbidden, "NoActionHeader", "a request that changes something needs "+ActionHeader, "")
 	default:
 		g.Inner.ServeHTTP(w, r)
 	}
-}
-
-// isForeign reports whether a page of another site sent a request. Following a link to the page is allowed.
-func isForeign(r *http.Request) bool {
-	if origin := r.Header.Get("Origin"); origin != "" && origin != "http://"+r.Host {
-		return true
-	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
-		return false
-	}
-	return r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Method != http.MethodGet
 }
 
 func (g *Guard) cookieName() string { return "lockstep-" + g.Port }

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -47,7 +48,6 @@ func (s *Server) session(v *visit) (any, error) {
 	}
 	answer := map[string]string{
 		"user": name, "namespace": v.user.Namespace, "version": s.version, "cluster": v.user.Config.Host,
-		"mode": "kubeconfig",
 	}
 	if d, err := discovery.NewDiscoveryClientForConfig(v.user.Config); err == nil {
 		if known, err := d.ServerVersion(); err == nil {
@@ -63,7 +63,8 @@ func (s *Server) namespaces(v *visit) (any, error) {
 	switch err := v.c.List(v.Context(), &list); {
 	case apierror.Explain(err).Kind == apierror.Forbidden:
 		hidden := []view.Withheld{{What: "namespaces", Why: apierror.Explain(err).Message}}
-		return itemsOf([]string{v.user.Namespace}, hidden), nil
+		own := slices.DeleteFunc([]string{v.user.Namespace}, func(name string) bool { return name == "" })
+		return itemsOf(own, hidden), nil
 	case err != nil:
 		return nil, err
 	}
@@ -74,6 +75,9 @@ func (s *Server) namespaces(v *visit) (any, error) {
 	return itemsOf(names, nil), nil
 }
 
+// errNoNamespace is the answer to a user without a namespace who asks for the jobs of all.
+var errNoNamespace = errors.New("you may not list jobs of all namespaces, and no namespace is chosen")
+
 // list returns all jobs of a namespace, or of all that the user may read.
 func (s *Server) list(v *visit) (any, error) { return v.readJobs(v.Context(), v.namespace()) }
 
@@ -82,6 +86,9 @@ func (s *Server) list(v *visit) (any, error) { return v.readJobs(v.Context(), v.
 func (v *visit) readJobs(ctx context.Context, namespace string) (Items[Job], error) {
 	objects, hidden, err := fetch.ListJobs(ctx, v.c, fetch.JobSelection{Namespace: namespace})
 	if err != nil && namespace == "" && apierror.Explain(err).Kind == apierror.Forbidden {
+		if v.user.Namespace == "" {
+			return Items[Job]{}, errNoNamespace
+		}
 		message := apierror.Explain(err).Message
 		objects, hidden, err = fetch.ListJobs(ctx, v.c, fetch.JobSelection{Namespace: v.user.Namespace})
 		hidden = append(hidden, view.Withheld{What: "jobs of other namespaces", Why: message})
@@ -127,6 +134,9 @@ func (v *visit) watchable(namespace string) (string, error) {
 		return namespace, nil
 	}
 	everywhere, err := v.may(v.Context(), "watch", "")
+	if err == nil && !everywhere && v.user.Namespace == "" {
+		err = errNoNamespace
+	}
 	if err != nil || everywhere {
 		return "", err
 	}

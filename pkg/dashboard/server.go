@@ -19,14 +19,14 @@ type User struct {
 	Key string
 	// Config reaches the API server with the credentials of the user.
 	Config *rest.Config
-	// Namespace is shown first.
+	// Namespace is shown first; empty if none is known.
 	Namespace string
 }
 
 // Limits bound what one page or many may take.
 type Limits struct {
-	// Streams is how many streams may be open at a time.
-	Streams int
+	// Streams is how many streams may be open at a time, and UserStreams how many of them one user may have.
+	Streams, UserStreams int
 	// Logs is how many pods one log may have.
 	Logs int
 	// Write is how long one write to a browser may take before its stream is closed.
@@ -38,8 +38,15 @@ type Limits struct {
 }
 
 // DefaultLimits fit one person, who runs `kubectl mpi dashboard`.
-var DefaultLimits = Limits{Streams: 64, Logs: 64, Write: 20 * time.Second, Pods: 2 * time.Second,
+var DefaultLimits = Limits{Streams: 64, UserStreams: 64, Logs: 64, Write: 20 * time.Second, Pods: 2 * time.Second,
 	Look: 15 * time.Second}
+
+// SharedLimits fit the people of a cluster. A tab has up to two streams.
+func SharedLimits() Limits {
+	limits := DefaultLimits
+	limits.Streams, limits.UserStreams = 1024, 32
+	return limits
+}
 
 // Server answers the requests of pages.
 type Server struct {
@@ -47,15 +54,15 @@ type Server struct {
 	version string
 	limits  Limits
 	feeds   *feeds
-	streams chan struct{}
+	streams openStreams
 	routes  *http.ServeMux
 }
 
 // New returns a server. User finds out who asks; its error is the answer to the request. Feeds end with ctx.
 func New(ctx context.Context, version string, user func(*http.Request) (User, error), limits Limits) *Server {
 	s := &Server{
-		user: user, version: version, limits: limits, feeds: newFeeds(ctx), streams: make(chan struct{}, limits.Streams),
-		routes: http.NewServeMux(),
+		user: user, version: version, limits: limits, feeds: newFeeds(ctx),
+		streams: openStreams{of: map[string]int{}}, routes: http.NewServeMux(),
 	}
 	for pattern, answer := range map[string]func(*visit) (any, error){
 		"GET /api/v1/session":                                        s.session,
@@ -82,7 +89,7 @@ func New(ctx context.Context, version string, user func(*http.Request) (User, er
 	return s
 }
 
-// ServeHTTP answers a request whose sender was let in (see Guard).
+// ServeHTTP answers a request whose sender was let in (see Guard and Gate).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	s.routes.ServeHTTP(w, r)

@@ -86,16 +86,37 @@ func (s *stream) beat(ctx context.Context, cancel context.CancelFunc) {
 	}
 }
 
+// openStreams counts the streams that are open, by user.
+type openStreams struct {
+	mu  sync.Mutex
+	all int
+	of  map[string]int
+}
+
+// open counts one more stream of a user, unless the limits forbid it.
+func (o *openStreams) open(user string, limits Limits) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all >= limits.Streams || o.of[user] >= limits.UserStreams {
+		return false
+	}
+	o.all++
+	o.of[user]++
+	return true
+}
+
+func (o *openStreams) close(user string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all--
+	if o.of[user]--; o.of[user] == 0 {
+		delete(o.of, user)
+	}
+}
+
 // streaming turns a function into a handler of a stream, which ends with the function. An error is its last event.
 func (s *Server) streaming(run func(*visit, *stream) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case s.streams <- struct{}{}:
-			defer func() { <-s.streams }()
-		default:
-			writeError(w, http.StatusTooManyRequests, "TooManyStreams", "too many pages are open", "Close some of them.")
-			return
-		}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		v, err := s.newVisit(r.WithContext(ctx))
@@ -104,12 +125,18 @@ func (s *Server) streaming(run func(*visit, *stream) error) http.HandlerFunc {
 			writeError(w, f.Code, f.Reason, f.Message, f.Remedy)
 			return
 		}
+		if !s.streams.open(v.user.Key, s.limits) {
+			writeError(w, http.StatusTooManyRequests, "TooManyStreams", "too many pages are open", "Close some of them.")
+			return
+		}
+		defer s.streams.close(v.user.Key)
 		out := &stream{w: w, control: http.NewResponseController(w), limit: s.limits.Write}
 		w.Header().Set("Cache-Control", "no-store")
 		if v.isDownload() {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		} else {
 			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("X-Accel-Buffering", "no") // NGINX would hold events back
 			go out.beat(ctx, cancel)
 		}
 		if err := run(v, out); err != nil && ctx.Err() == nil {

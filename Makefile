@@ -185,6 +185,7 @@ vulnerabilities: ## Look for known vulnerabilities in what the programs call, wh
 .PHONY: release
 release: $(SCHEMAS) page ## Make the files of a release in build/release: archives, images, chart, licences, checksums (VERSION=v0.1.0, ARCH=amd64,arm64, URL=where they are fetched from)
 	@$(WAITING)/compile-library $(subst $(comma), ,$(or $(ARCH),amd64$(comma)arm64))
+	@$(SUITE)/page
 	@go run ./internal/release -version "$(VERSION)" -arch "$(or $(ARCH),amd64$(comma)arm64)" -url "$(URL)"
 
 # Branches have no schemas, no built page, and nothing of a C compiler. A tag has them, so that `go install` of a version

@@ -49,6 +49,8 @@ type ClusterSpec struct {
 	// History keeps jobs that are over, with the output of all their pods, on a claim beside mpi-controller. Without it
 	// nothing stays of a job that is deleted.
 	History *History `json:"history,omitempty"`
+	// Dashboard is the page about jobs for people with a browser. The component with the chart mpi-dashboard installs it.
+	Dashboard *Dashboard `json:"dashboard,omitempty"`
 	// GitOps says who applies the compiled tree; missing means that somebody runs kubectl.
 	GitOps *GitOps `json:"gitops,omitempty"`
 	// Components are Helm charts of the repository that are rendered into platform/.
@@ -139,6 +141,22 @@ type History struct {
 	PerJob resource.Quantity `json:"perJob,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti,default=256Mi"`
 	// PerNamespace bounds the compressed logs of a namespace: its oldest jobs go first.
 	PerNamespace resource.Quantity `json:"perNamespace,omitempty" jsonschema:"minimum=1Mi,maximum=64Ti,default=5Gi"`
+}
+
+// Dashboard is the address of the page about jobs, and its login. Each user sees there what RBAC allows to that user.
+type Dashboard struct {
+	// Host is the name of the page in browsers, which reach it by HTTPS, for example jobs.example.com.
+	Host string `json:"host" jsonschema:"required,format=dns-name"`
+	// Issuer is the URL of the OIDC provider whose ID tokens the API server takes. Users log in there. Missing on
+	// OpenShift means that they log in to OpenShift.
+	Issuer string `json:"issuer,omitempty" jsonschema:"format=https-url"`
+	// Client is the name of the page at the provider; on OpenShift the name of a client of its OAuth server.
+	Client string `json:"client,omitempty" jsonschema:"default=mpi-dashboard"`
+	// Secret holds client-secret and cookie-secret, in the namespace of the component.
+	Secret string `json:"secret,omitempty" jsonschema:"format=dns-name,default=mpi-dashboard-login"`
+	// Groups of the provider have the members who may log in; missing means all users with an account. They need an
+	// issuer: OpenShift's proxy does not look at groups.
+	Groups []string `json:"groups,omitempty" jsonschema:"uniqueItems,format=group"`
 }
 
 // The GitOps engines.
@@ -258,6 +276,7 @@ type Component struct {
 	// Kubernetes or OpenShift keeps for itself.
 	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label"`
 	// Values override those of the chart. That of mpi-controller gets `mode` from `executor`, `metrics.scrapedFrom` from `monitoring`, and
-	// on OpenShift no `podSecurity.user`: leave these out.
+	// on OpenShift no `podSecurity.user`: leave these out. The chart of mpi-dashboard gets `host`, `login` and
+	// `openshift`.
 	Values map[string]any `json:"values,omitempty"`
 }

@@ -28,11 +28,12 @@ type podImage struct {
 	links []string
 }
 
-// podImages are those that the chart and compiled runtimes name. test/images has the same ones for tests.
+// podImages are named by charts and compiled runtimes. test/images has the images of tests.
 var podImages = []podImage{
 	// mpirun calls the agent by the names of remote shells.
 	{program: "mpi-agent", links: []string{"rsh", "ssh"}},
 	{program: "mpi-controller"},
+	{program: "mpi-dashboard"},
 }
 
 func podPrograms() []string {

@@ -59,6 +59,7 @@ func (r release) makeFiles() error {
 		r.writePlugins(builds, manual, legal),
 		r.writeImages(builds, legal, work),
 		r.packageChart("charts/mpi-controller"),
+		r.packageChart("charts/mpi-dashboard"),
 		r.writeFile("NOTICE", legal[1].data),
 		r.writeBillOfMaterials(builds, modules),
 		r.writeChecksums(),

@@ -65,21 +65,21 @@ func TestClusters(t *testing.T) {
 	})
 }
 
+// TestDashboard keeps what the chart of the dashboard makes of `dashboard` of a Cluster.
+func TestDashboard(t *testing.T) {
+	chart := ourChart(t, "mpi-dashboard")
+	golden.Run(t, "testdata/dashboard", func(t *testing.T, c *golden.Case) {
+		maps.Copy(c.Files, chart)
+		const file = "local/platform/mpi-dashboard.yaml"
+		c.Output(file, compiled(t, withBase(t, c.Files))[file])
+	})
+}
+
 // TestRight compiles whole bundles as teams write them, each with the chart of the controller: nothing may be found in any of them. They are
 // what keeps rules from crying wolf, so a finding here is a mistake of the rule unless the bundle is really wrong.
 func TestRight(t *testing.T) {
 	needsSchemas(t)
-	controller := fstest.MapFS{}
-	if err := fs.WalkDir(repository, "charts/mpi-controller", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(repository, name)
-		controller[name] = &fstest.MapFile{Data: data}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	controller := ourChart(t, "mpi-controller")
 	golden.Run(t, "testdata/right", func(t *testing.T, c *golden.Case) {
 		t.Parallel()
 		maps.Copy(c.Files, controller)
@@ -87,6 +87,23 @@ func TestRight(t *testing.T) {
 			t.Errorf("something is wrong:\n%s", text(t, list))
 		}
 	})
+}
+
+// ourChart returns the files of a chart of this repository.
+func ourChart(t *testing.T, name string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	if err := fs.WalkDir(repository, "charts/"+name, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(repository, name)
+		files[name] = &fstest.MapFile{Data: data}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // repository is the root of this repository, whose own catalog, tenants and overlays are compiled.

@@ -13,20 +13,23 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/origin"
 )
 
-// ownChart is a chart with the name of ours that shows what it is given.
-var ownChart = map[string]string{
+// ownCharts have the names of ours and show what they are given.
+var ownCharts = map[string]string{
 	"charts/mpi-controller/Chart.yaml":  "apiVersion: v2\nname: mpi-controller\nversion: 1.0.0\n",
 	"charts/mpi-controller/values.yaml": "metrics: {port: 8080, scrapedFrom: \"\"}\npodSecurity: {user: 65532}\nhistory: {storage: \"\"}\n",
 	"charts/mpi-controller/templates/values.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\ndata:\n" +
 		"  mode: {{ .Values.mode }}\n  port: {{ .Values.metrics.port | quote }}\n  scrapedFrom: {{ .Values.metrics.scrapedFrom | quote }}\n" +
 		"  user: {{ .Values.podSecurity.user | quote }}\n" +
 		"  history: {{ .Values.history | toJson | quote }}\n",
+	"charts/mpi-dashboard/Chart.yaml": "apiVersion: v2\nname: mpi-dashboard\nversion: 1.0.0\n",
+	"charts/mpi-dashboard/templates/values.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\ndata:\n" +
+		"  all: {{ omit .Values \"global\" | toJson | quote }}\n",
 }
 
 // withCluster is the chart, and lines of the spec of the cluster.
 func withCluster(lines string) fstest.MapFS {
 	files := fstest.MapFS{"overlays/local/cluster.yaml.edit": &fstest.MapFile{Data: []byte(lines + "\n")}}
-	for name, text := range ownChart {
+	for name, text := range ownCharts {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return files
@@ -65,6 +68,19 @@ func TestGivenValues(t *testing.T) {
 		},
 		"No history": {
 			"nothing is kept unless the cluster wants it", component, map[string]string{"history": `{"storage":""}`},
+		},
+		"Dashboard": {
+			"the page is where the cluster wants it, and the component keeps its own values",
+			"  dashboard: {host: jobs.example.com, issuer: \"https://login.example.com\", groups: [a, b]}\n" +
+				"  components: [{chart: charts/mpi-dashboard, values: {login: {secret: mpi-dashboard-login, groups: [a, b]}}}]",
+			map[string]string{"all": `{"host":"jobs.example.com","login":{"client":"mpi-dashboard","groups":["a","b"],` +
+				`"issuer":"https://login.example.com","secret":"mpi-dashboard-login"},"openshift":false}`},
+		},
+		"Dashboard of OpenShift": {
+			"users log in to OpenShift", "  platform: OpenShift\n  dashboard: {host: x.example.com}\n" +
+				"  components: [{chart: charts/mpi-dashboard, values: {login: {groups: [a]}}}]",
+			map[string]string{"all": `{"host":"x.example.com","login":{"client":"mpi-dashboard","groups":["a"],` +
+				`"secret":"mpi-dashboard-login"},"openshift":true}`},
 		},
 		"Agreement": {
 			"who writes what holds anyway may", "  components: [{chart: charts/mpi-controller, values: {mode: executor}}]",

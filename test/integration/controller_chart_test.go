@@ -24,13 +24,18 @@ const (
 	controllerChart     = "../../charts/mpi-controller"
 )
 
-// render returns the objects of the chart with the Helm engine alone, as the compiler renders it.
+// render returns the objects of the chart of mpi-controller.
 func render(values map[string]any) ([]*unstructured.Unstructured, error) {
-	chart, err := loader.Load(controllerChart)
+	return renderChart(controllerChart, values)
+}
+
+// renderChart returns the objects of a chart with the Helm engine alone, as the compiler renders it.
+func renderChart(folder string, values map[string]any) ([]*unstructured.Unstructured, error) {
+	chart, err := loader.Load(folder)
 	if err != nil {
 		return nil, err
 	}
-	release := chartutil.ReleaseOptions{Name: "mpi-controller", Namespace: controllerNamespace, IsInstall: true}
+	release := chartutil.ReleaseOptions{Name: path.Base(folder), Namespace: controllerNamespace, IsInstall: true}
 	all, err := chartutil.ToRenderValues(chart, values, release, chartutil.DefaultCapabilities)
 	if err != nil {
 		return nil, err

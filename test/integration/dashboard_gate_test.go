@@ -88,7 +88,7 @@ var _ = Describe("The page of jobs in a cluster", ofTheCompiler, Ordered, func()
 			for _, path := range []string{
 				"/api/v1/trainjobs", "/api/v1/trainjobs?namespace=" + other, "/api/v1/trainjobs/stream?namespace=" + other,
 				"/api/v1/namespaces", job, job + "/events", job + "/configuration", job + "/usage",
-				job + "/logs", job + "/logs?download=true", job + "/stream",
+				job + "/logs", job + "/logs?download=true", job + "/logs?attempt=0", job + "/bundle", job + "/stream",
 			} {
 				code, text = ask(page, path)
 				Expect(text).NotTo(ContainSubstring("secret-of-"+other+`"`), path)

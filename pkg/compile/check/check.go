@@ -24,6 +24,7 @@ func clusterRules() []Rule {
 		releaseNamesDiffer,
 		controllerValuesAgree,
 		clusterHasTrainJobController,
+		dashboardIsInstalled,
 		priorityNamesDiffer,
 		imageSourcesUsed,
 		clusterRangesApart,

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"reflect"
+
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
@@ -10,7 +12,7 @@ func controllerValuesAgree(c *plan.Cluster, list *diag.List) {
 	for _, component := range c.Components {
 		for _, given := range component.Injected {
 			own := given.Alternative
-			if own == nil || own.V == given.V {
+			if own == nil || reflect.DeepEqual(own.V, given.V) {
 				continue
 			}
 			list.Errorf(diag.ContradictsCluster, own.At, "the component `%s` has `%s: %s`, the cluster `%s` says `%s` (%s)",

@@ -338,7 +338,7 @@ const (
 	// TenantWithoutQueue is a tenant without a queue on a cluster that queues.
 	TenantWithoutQueue Code = "LS4132"
 
-	// ContradictsCluster is a value of the chart of mpi-controller that says otherwise than the rest of its cluster.
+	// ContradictsCluster is a value of one of our charts that says otherwise than the rest of its cluster.
 	ContradictsCluster Code = "LS4133"
 
 	// VariantNowhere is a variant of a runtime that no cluster of its tenant has. It is a warning.

@@ -60,10 +60,8 @@ func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []C
 		component.Sources = append(d.SpansBelow(&own.Values), d.Key(&own.Values), component.Chart.At, component.Release.At, component.Namespace.At)
 		component.Release.V = cmp.Or(component.Release.V, path.Base(own.Chart))
 		component.Namespace.V = cmp.Or(component.Namespace.V, spec.Controller.Namespace)
-		if path.Base(own.Chart) == mpi.ControllerName {
-			for _, value := range c.injectedValues() {
-				component.injectValue(value, d, &own.Values)
-			}
+		for _, value := range c.injectedValues(path.Base(own.Chart)) {
+			component.injectValue(value, d, &own.Values)
 		}
 		result = append(result, component)
 	}
@@ -71,8 +69,20 @@ func (c *Cluster) components(d *decode.Document, spec *v1alpha1.ClusterSpec) []C
 	return result
 }
 
-// injectedValues returns the values of the chart of mpi-controller that must agree with the cluster.
-func (c *Cluster) injectedValues() []Named[any] {
+// injectedValues returns the values of one of our charts that must agree with the cluster.
+func (c *Cluster) injectedValues(chart string) []Named[any] {
+	switch chart {
+	case mpi.ControllerName:
+		return c.controllerValues()
+	case DashboardChart:
+		from := origin.Origin{At: c.Name.At, Kind: origin.Derived, Why: "the platform of the cluster"}
+		openShift := Named[any]{Name: "openshift", Value: Value[any]{V: c.OpenShift, Origin: from}}
+		return append(slices.Clone(c.Dashboard), openShift)
+	}
+	return nil
+}
+
+func (c *Cluster) controllerValues() []Named[any] {
 	mode := "companion"
 	if c.Bundled.V {
 		mode = "executor"

@@ -59,6 +59,8 @@ type Cluster struct {
 	GitOps     *GitOps
 	// History is how jobs that are over are kept, as values of the controller's chart; empty without a history.
 	History []Named[any]
+	// Dashboard is the page about jobs, as values of its chart; empty without one.
+	Dashboard []Named[any]
 	// Certified are tests of runtimes, in the order of the spec.
 	Certified []Certification
 	Waivers   []Waiver

@@ -137,6 +137,7 @@ func (c *Cluster) addPlatform(d *resolve.Definition[v1alpha1.Cluster]) {
 	c.Monitoring = monitoring(d.Document, spec.Monitoring)
 	c.GitOps = gitOps(d.Document, spec)
 	c.History = history(d.Document, spec.History)
+	c.Dashboard = dashboard(d.Document, spec.Dashboard)
 	c.Certified = certifications(d.Document, spec.Certified)
 	c.Waivers = waivers(d.Document, spec.Waivers)
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"lockstep.dev/lockstep/pkg/jobs/act"
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
@@ -92,11 +94,17 @@ func failureOf(err error) FailureDetail {
 	}
 	e := apierror.Explain(err)
 	code := codes[e.Kind]
-	if code == 0 {
+	switch {
+	case apierrors.IsConflict(err):
+		code = http.StatusConflict
+	case code == 0:
 		code = http.StatusBadGateway
 	}
 	return FailureDetail{Code: code, Reason: string(e.Kind), Message: e.Message, Remedy: remedies[e.Kind]}
 }
+
+// ActionHeader is needed by requests that change something: another site cannot set it.
+const ActionHeader = "X-Lockstep-Action"
 
 // attachment is an answer that a browser saves as a file.
 type attachment struct {
@@ -107,6 +115,10 @@ type attachment struct {
 // answering turns a function into a handler that writes its result, or its error, as JSON; an attachment as a file.
 func (s *Server) answering(answer func(*visit) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.Header.Get(ActionHeader) == "" {
+			writeError(w, http.StatusForbidden, "NoActionHeader", "a request that changes something needs "+ActionHeader, "")
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
 		v, err := s.newVisit(r)
 		var value any

@@ -212,7 +212,7 @@ func TestGateRefuses(t *testing.T) {
 func TestNoNamespace(t *testing.T) {
 	server := gate(t, newAPIServer(t), "Authorization", SharedLimits())
 	for path, want := range map[string]string{
-		"/api/v1/session":                     `"namespace":"","user":"jane-of-team"`,
+		"/api/v1/session":                     `"user":"jane-of-team","namespace":""`,
 		"/api/v1/namespaces":                  `{"items":[],"withheld":[{"what":"namespaces"`,
 		"/api/v1/trainjobs":                   "?ns=NAME",
 		"/api/v1/trainjobs?namespace=":        "?ns=NAME",

@@ -233,6 +233,11 @@ func (s *Server) bundle(v *visit) (any, error) {
 	}, err
 }
 
+// Done confirms an action.
+type Done struct {
+	Message string `json:"message"`
+}
+
 // act suspends, resumes or deletes a job.
 func (s *Server) act(v *visit) (any, error) {
 	key, action := v.key(), v.PathValue("action")
@@ -243,7 +248,7 @@ func (s *Server) act(v *visit) (any, error) {
 			return nil, err
 		}
 		if !changed {
-			return map[string]string{"message": fmt.Sprintf("`%s` was so already.", key.Name)}, nil
+			return Done{fmt.Sprintf("`%s` was so already.", key.Name)}, nil
 		}
 	case "delete":
 		uid := types.UID(v.URL.Query().Get("uid"))
@@ -253,5 +258,5 @@ func (s *Server) act(v *visit) (any, error) {
 	default:
 		return nil, badRequest{fmt.Sprintf("there is no action `%s`: suspend, resume, delete", action)}
 	}
-	return map[string]string{"message": fmt.Sprintf("`%s`: %s is under way.", key.Name, action)}, nil
+	return Done{fmt.Sprintf("`%s`: %s is under way.", key.Name, action)}, nil
 }

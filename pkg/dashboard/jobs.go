@@ -40,18 +40,27 @@ func jobOf(o view.JobObjects) Job {
 	return j
 }
 
+// Session is the user and the cluster: the address of the API server, and its version if it is known.
+type Session struct {
+	User       string `json:"user"`
+	Namespace  string `json:"namespace"`
+	Version    string `json:"version"`
+	Cluster    string `json:"cluster"`
+	Kubernetes string `json:"kubernetes,omitempty"`
+}
+
 // session describes the user and the cluster.
 func (s *Server) session(v *visit) (any, error) {
 	name, err := fetch.UserName(v.Context(), v.c)
 	if err != nil {
 		return nil, err
 	}
-	answer := map[string]string{
-		"user": name, "namespace": v.user.Namespace, "version": s.version, "cluster": v.user.Config.Host,
+	answer := Session{
+		User: name, Namespace: v.user.Namespace, Version: s.version, Cluster: v.user.Config.Host,
 	}
 	if d, err := discovery.NewDiscoveryClientForConfig(v.user.Config); err == nil {
 		if known, err := d.ServerVersion(); err == nil {
-			answer["kubernetes"] = known.GitVersion
+			answer.Kubernetes = known.GitVersion
 		}
 	}
 	return answer, nil

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -30,6 +31,11 @@ type LogLine struct {
 	Text string    `json:"text"`
 }
 
+// mostNumber bounds numbers in queries.
+const mostNumber = 1 << 30
+
+var validDuration = regexp.MustCompile(durationPattern)
+
 // logRequest is which lines are asked for.
 type logRequest struct {
 	options logs.Options
@@ -47,37 +53,40 @@ func (s *Server) parseLogRequest(r *http.Request) (logRequest, error) {
 		options: logs.Options{Follow: query.Get("follow") == "true", Most: s.limits.Logs}, attempt: -1,
 		times: query.Get("timestamps") != "false",
 	}
+	for _, name := range []string{"follow", "timestamps", "download"} {
+		if text := query.Get(name); text != "" && text != "true" && text != "false" {
+			return q, badRequest{fmt.Sprintf("`%s=%s` is neither true nor false", name, text)}
+		}
+	}
 	pod, role := query.Get("pod"), query.Get("role")
 	q.options.Want = func(source logs.LogSource) bool {
 		return (pod == "" || source.Pod == pod) && (role == "" || source.Role == role)
 	}
-	if text := query.Get("rank"); text != "" {
-		rank, err := strconv.Atoi(text)
-		if err != nil || rank < 0 {
-			return q, badRequest{fmt.Sprintf("`rank=%s` is no rank: give a number from 0", text)}
+	numbers := map[string]int64{}
+	for _, name := range []string{"rank", "attempt", "tail"} {
+		if text := query.Get(name); query.Has(name) {
+			number, err := strconv.ParseInt(text, 10, 64)
+			if err != nil || number < 0 || number > mostNumber {
+				return q, badRequest{fmt.Sprintf("`%s=%s` is no number from 0 to %d", name, text, mostNumber)}
+			}
+			numbers[name] = number
 		}
-		q.filter.Ranks = []int{rank}
 	}
-	if text := query.Get("attempt"); text != "" {
-		attempt, err := strconv.Atoi(text)
-		if err != nil || attempt < 0 {
-			return q, badRequest{fmt.Sprintf("`attempt=%s` is no attempt: give a number from 0", text)}
-		}
-		q.attempt = attempt
+	if rank, given := numbers["rank"]; given {
+		q.filter.Ranks = []int{int(rank)}
 	}
-	if text := query.Get("since"); text != "" {
+	if attempt, given := numbers["attempt"]; given {
+		q.attempt = int(attempt)
+	}
+	if tail, given := numbers["tail"]; given {
+		q.options.Tail = &tail
+	}
+	if text := query.Get("since"); query.Has("since") {
 		since, err := time.ParseDuration(text)
-		if err != nil || since < 0 {
+		if err != nil || !validDuration.MatchString(text) {
 			return q, badRequest{fmt.Sprintf("`since=%s` is no duration: give one such as 10m", text)}
 		}
 		q.options.SinceSeconds = max(int64(since/time.Second), 1)
-	}
-	if text := query.Get("tail"); text != "" {
-		tail, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || tail < 0 {
-			return q, badRequest{fmt.Sprintf("`tail=%s` is no number of lines", text)}
-		}
-		q.options.Tail = &tail
 	}
 	return q, nil
 }

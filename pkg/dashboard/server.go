@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"regexp"
 	"time"
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -64,29 +66,49 @@ func New(ctx context.Context, version string, user func(*http.Request) (User, er
 		user: user, version: version, limits: limits, feeds: newFeeds(ctx),
 		streams: openStreams{of: map[string]int{}}, routes: http.NewServeMux(),
 	}
-	for pattern, answer := range map[string]func(*visit) (any, error){
-		"GET /api/v1/session":                                        s.session,
-		"GET /api/v1/namespaces":                                     s.namespaces,
-		"GET /api/v1/trainjobs":                                      s.list,
-		"GET /api/v1/trainjobs/{namespace}/{name}":                   s.detail,
-		"GET /api/v1/trainjobs/{namespace}/{name}/events":            s.events,
-		"GET /api/v1/trainjobs/{namespace}/{name}/configuration":     s.configuration,
-		"GET /api/v1/trainjobs/{namespace}/{name}/usage":             s.usage,
-		"GET /api/v1/trainjobs/{namespace}/{name}/bundle":            s.bundle,
-		"POST /api/v1/trainjobs/{namespace}/{name}/actions/{action}": s.act,
-	} {
-		s.routes.HandleFunc(pattern, s.answering(answer))
+	api := s.api()
+	for _, r := range api {
+		s.routes.HandleFunc(r.pattern, r.serve)
 	}
-	for pattern, stream := range map[string]func(*visit, *stream) error{
-		"GET /api/v1/trainjobs/stream":                    s.streamList,
-		"GET /api/v1/trainjobs/{namespace}/{name}/stream": s.streamJob,
-		"GET /api/v1/trainjobs/{namespace}/{name}/logs":   s.streamLogs,
-	} {
-		s.routes.HandleFunc(pattern, s.streaming(stream))
-	}
+	document := describe(version, api)
+	s.routes.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, document)
+	})
 	s.routes.HandleFunc("GET /docs/", servePages)
 	s.routes.HandleFunc("GET /", serveFiles)
 	return s
+}
+
+// api lists the operations.
+func (s *Server) api() []route {
+	const jobs, job = "GET /api/v1/trainjobs", "GET /api/v1/trainjobs/{namespace}/{name}"
+	const act = "POST /api/v1/trainjobs/{namespace}/{name}/actions/{action}"
+	events := []string{"text/event-stream"}
+	return []route{
+		{pattern: "GET /api/v1/session", summary: "The user and the cluster", answer: Session{},
+			serve: s.answering(s.session)},
+		{pattern: "GET /api/v1/namespaces", summary: "Namespaces to choose from", answer: Items[string]{},
+			serve: s.answering(s.namespaces)},
+		{pattern: jobs, summary: "All TrainJobs", query: ofNamespace, answer: Items[Job]{}, serve: s.answering(s.list)},
+		{pattern: jobs + "/stream", summary: "All TrainJobs as events snapshot and change", query: ofNamespace,
+			kinds: events, serve: s.streaming(s.streamList)},
+		{pattern: job, summary: "One TrainJob and what the user may do with it", answer: Detail{},
+			serve: s.answering(s.detail)},
+		{pattern: job + "/stream", summary: "One TrainJob as events job and gone", kinds: events,
+			serve: s.streaming(s.streamJob)},
+		{pattern: job + "/events", summary: "Events of a TrainJob, the oldest first", answer: Items[fetch.JobEvent]{},
+			serve: s.answering(s.events)},
+		{pattern: job + "/configuration", summary: "A TrainJob as submitted, and as it ran", answer: Configuration{},
+			serve: s.answering(s.configuration)},
+		{pattern: job + "/usage", summary: "What each pod uses now", answer: Items[fetch.PodUsage]{},
+			serve: s.answering(s.usage)},
+		{pattern: job + "/logs", summary: "Output as events lines, note and end; arrays of LogLine", query: ofLog,
+			kinds: append(events, "text/plain"), serve: s.streaming(s.streamLogs)},
+		{pattern: job + "/bundle", summary: "A support bundle", kinds: []string{"application/gzip"},
+			serve: s.answering(s.bundle)},
+		{pattern: act, summary: "Suspend, resume or delete a TrainJob", query: ofUID, answer: Done{},
+			serve: s.answering(s.act)},
+	}
 }
 
 // ServeHTTP answers a request whose sender was let in (see Guard and Gate).
@@ -109,11 +131,29 @@ func (s *Server) newVisit(r *http.Request) (*visit, error) {
 		return nil, err
 	}
 	v := &visit{Request: r, user: user}
+	if err := v.checkNames(); err != nil {
+		return nil, err
+	}
 	if v.c, err = fetch.NewClient(user.Config); err != nil {
 		return nil, err
 	}
 	v.core, err = corev1client.NewForConfig(user.Config)
 	return v, err
+}
+
+var validName, validNamespace = regexp.MustCompile(namePattern), regexp.MustCompile(namespacePattern)
+
+// checkNames refuses names that no API server takes.
+func (v *visit) checkNames() error {
+	for name, pattern := range map[string]*regexp.Regexp{
+		v.PathValue("name"): validName, v.PathValue("namespace"): validNamespace,
+		v.URL.Query().Get("namespace"): validNamespace,
+	} {
+		if name != "" && !pattern.MatchString(name) {
+			return badRequest{fmt.Sprintf("%q is no name of Kubernetes: lower-case letters, digits and `-`", name)}
+		}
+	}
+	return nil
 }
 
 // key returns the job that the path names.

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// ActionHeader is needed by requests that change something: another site cannot set it.
-const ActionHeader = "X-Lockstep-Action"
-
 // site is where browsers reach the page.
 type site struct {
 	scheme string
@@ -26,8 +23,6 @@ func (s site) refuse(w http.ResponseWriter, r *http.Request) bool {
 		writeError(w, http.StatusMisdirectedRequest, "WrongHost", message, "")
 	case s.isForeign(r):
 		writeError(w, http.StatusForbidden, "WrongOrigin", "another site asked for this", "")
-	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Header.Get(ActionHeader) == "":
-		writeError(w, http.StatusForbidden, "NoActionHeader", "a request that changes something needs "+ActionHeader, "")
 	default:
 		return false
 	}

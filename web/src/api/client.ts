@@ -8,7 +8,7 @@ export class Problem extends Error {
 }
 
 const lost = () => new Problem(0, 'Unreachable', 'The dashboard does not answer.',
-  'Look whether `kubectl mpi dashboard` still runs in its terminal. The page connects again by itself.');
+  'Check that `kubectl mpi dashboard` still runs, or reload the page to log in again. It connects again by itself.');
 
 // ask sends a request and returns its JSON. A failure is always a Problem.
 async function ask<T>(path: string, init?: RequestInit): Promise<T> {
@@ -24,7 +24,7 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
   const error = body?.error;
   if (answer.status === 401) {
     throw new Problem(401, 'Unauthorized', error?.message ?? 'This session has ended.',
-      error?.remedy ?? 'Run `kubectl mpi dashboard` again and open the address that it prints.');
+      error?.remedy ?? 'Reload the page to log in again.');
   }
   throw new Problem(answer.status, error?.reason ?? 'Error',
     error?.message ?? `The dashboard answered ${answer.status} without a reason.`, error?.remedy);

@@ -1,10 +1,10 @@
 import {
-  Button, Label, LabelGroup, PageSection, SearchInput, Title, Toolbar, ToolbarContent, ToolbarItem,
+  Button, Label, LabelGroup, PageSection, SearchInput, TextInput, Title, Toolbar, ToolbarContent, ToolbarItem,
 } from '@patternfly/react-core';
 import { CubesIcon } from '@patternfly/react-icons/dist/esm/icons/cubes-icon';
 import { SearchIcon } from '@patternfly/react-icons/dist/esm/icons/search-icon';
 import { useQuery } from '@tanstack/react-query';
-import { useDeferredValue, useMemo, useRef } from 'react';
+import { useDeferredValue, useMemo, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import { get, listPath, listStreamPath } from '../api/client';
 import { useStream, type Reducers } from '../api/stream';
@@ -78,6 +78,7 @@ export function JobsPage() {
         </ul>
       </div>
       {trouble && <Trouble problem={trouble} />}
+      {!data && session?.namespace === '' && <AskNamespace choose={(ns) => set({ namespace: ns })} />}
       <Withheld items={data?.withheld} />
       <Toolbar className="filters" inset={{ default: 'insetNone' }}>
         <ToolbarContent>
@@ -121,6 +122,18 @@ export function JobsPage() {
         <NoJobs namespace={namespace ?? session?.namespace} withheld={!!data.withheld?.length} />
       )}
     </PageSection>
+  );
+}
+
+// AskNamespace is for users who may not list namespaces, in a cluster that cannot know theirs.
+function AskNamespace({ choose }: { choose: (namespace: string) => void }) {
+  const [name, setName] = useState('');
+  return (
+    <form className="ask" onSubmit={(e) => { e.preventDefault(); choose(name.trim()); }}>
+      <TextInput aria-label="Namespace" placeholder="Namespace of your team" value={name}
+        onChange={(_, v) => setName(v)} />
+      <Button type="submit" isDisabled={!name.trim()}>Show its jobs</Button>
+    </form>
   );
 }
 

@@ -235,6 +235,9 @@ type ClusterNetwork struct {
 	// means 10.128.0.0/14 and 172.30.0.0/16 on OpenShift. On Kubernetes it means that they are not known: then any range that a tenant
 	// may reach can hold some, and a tenant that may reach private addresses gives a warning.
 	Ranges []string `json:"ranges,omitempty" jsonschema:"uniqueItems,format=cidr"`
+	// Services have names by which tenants reach them in `network.egress`, such as an object store or a model registry.
+	// Nothing is opened until a tenant names one.
+	Services []Service `json:"services,omitempty"`
 	// Encryption is what the network plugin does with traffic between machines. Only tenants that require it look at it.
 	Encryption string `json:"encryption,omitempty" jsonschema:"enum=None,enum=IPsec,enum=WireGuard,default=None"`
 }
@@ -247,6 +250,18 @@ type DNS struct {
 	PodLabels map[string]string `json:"podLabels" jsonschema:"required,minItems=1,format=label-value"`
 	// Port is the port of the pods, not of the Service, 1 to 65535.
 	Port int32 `json:"port,omitempty" jsonschema:"minimum=1,maximum=65535,default=53"`
+}
+
+// Service is a service of the cluster. Network policies hold for its pods, not for its Service.
+type Service struct {
+	// Name that tenants refer to.
+	Name string `json:"name" jsonschema:"required,format=dns-label"`
+	// Namespace of the pods.
+	Namespace string `json:"namespace" jsonschema:"required,format=dns-label"`
+	// PodLabels that the pods have, at least one: without labels every pod of the namespace would be meant.
+	PodLabels map[string]string `json:"podLabels" jsonschema:"required,minItems=1,format=label-value"`
+	// Ports on which the pods listen, which may differ from the ports of the Service.
+	Ports []Port `json:"ports" jsonschema:"required,minItems=1"`
 }
 
 // Capacity is a number of equal machines.

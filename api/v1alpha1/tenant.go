@@ -243,21 +243,37 @@ type DefaultAmounts struct {
 
 // TenantNetwork lists the flows that are allowed besides those within a job.
 type TenantNetwork struct {
-	// Egress allows connections to addresses outside the cluster, for example a file server. A range with 169.254.169.254, such
-	// as 0.0.0.0/0, gives a warning: there is the metadata service of clouds, which hands out the credentials of the machine.
+	// Egress allows connections to addresses outside the cluster, for example a file server, and to pods of the platform,
+	// for example an object store.
 	Egress []Egress `json:"egress,omitempty"`
-	// IngressFromNamespaces admits all pods of these namespaces, for example a monitoring stack. It must not name a
-	// namespace of another tenant.
-	IngressFromNamespaces []string `json:"ingressFromNamespaces,omitempty" jsonschema:"uniqueItems,format=dns-label"`
+	// Ingress admits pods of other namespaces, for example a monitoring stack.
+	Ingress []Ingress `json:"ingress,omitempty"`
 	// RequireEncryption refuses clusters whose network does not encrypt: MPI traffic itself is clear.
 	RequireEncryption bool `json:"requireEncryption,omitempty"`
 }
 
-// Egress is an address range and ports.
+// Egress is one destination, a range of addresses, pods of a namespace or a service of the cluster, and its ports.
 type Egress struct {
-	// CIDR is the range, for example 10.20.0.0/16. It should not hold the metadata service, 169.254.169.254.
-	CIDR string `json:"cidr" jsonschema:"required,format=cidr"`
-	// Ports are the allowed ports; empty means all.
+	// CIDR is the range, for example 10.20.0.0/16. A range with 169.254.169.254, such as 0.0.0.0/0, gives a warning: the
+	// metadata service of clouds hands out the credentials of the machine there.
+	CIDR string `json:"cidr,omitempty" jsonschema:"format=cidr"`
+	// Namespace of the pods, in place of CIDR. It must not belong to another tenant.
+	Namespace string `json:"namespace,omitempty" jsonschema:"format=dns-label"`
+	// PodLabels select pods of Namespace; empty means all.
+	PodLabels map[string]string `json:"podLabels,omitempty" jsonschema:"format=label-value"`
+	// Service names one of `network.services` of the cluster, which has its pods and ports.
+	Service string `json:"service,omitempty" jsonschema:"format=dns-label"`
+	// Ports are the allowed ports, for pods those on which they listen; empty means all.
+	Ports []Port `json:"ports,omitempty"`
+}
+
+// Ingress is pods of a namespace, and the ports at which they may connect.
+type Ingress struct {
+	// Namespace of the pods. It must not belong to another tenant.
+	Namespace string `json:"namespace" jsonschema:"required,format=dns-label"`
+	// PodLabels select pods of Namespace; empty means all.
+	PodLabels map[string]string `json:"podLabels,omitempty" jsonschema:"format=label-value"`
+	// Ports are the allowed ports of the tenant's pods; empty means all.
 	Ports []Port `json:"ports,omitempty"`
 }
 

@@ -1,8 +1,8 @@
 package network
 
 // specs are six tenants of two namespaces each, with what tenants can have: machines that they lend each other, none lent and no way
-// out, ways out to ranges of both families with and without ports, storage that pods of many machines write, others who may come in,
-// and runtimes that others installed.
+// out, ways out to ranges of both families with and without ports, to pods and to a service of the platform, storage that pods of
+// many machines write, others who may come in, and runtimes that others installed.
 const specs = `apiVersion: lockstep.dev/v1alpha1
 kind: Cluster
 metadata: {name: local}
@@ -11,7 +11,10 @@ spec:
   executor: KubeflowTrainer
   version: "1.36"
   agent: {image: "example.org/agent:1"}
-  network: {ranges: [10.244.0.0/16, 10.96.0.0/12, "fd00:244::/56"], encryption: WireGuard}
+  network:
+    ranges: [10.244.0.0/16, 10.96.0.0/12, "fd00:244::/56"]
+    encryption: WireGuard
+    services: [{name: object-store, namespace: storage, podLabels: {app: minio}, ports: [{port: 9000}]}]
   capacity: [{profile: cpu, nodes: 12}]
   queueing: {apiVersion: v1beta2, cohorts: [{name: research}]}
   storageClasses: [shared]
@@ -72,7 +75,7 @@ spec:
       - {cidr: 192.0.2.0/25, ports: [{port: 2049}, {port: 111, protocol: UDP}]}
       - {cidr: "2001:db8:1::/48"}
       - {cidr: 198.51.100.7/32}
-    ingressFromNamespaces: [monitoring, gateway]
+    ingress: [{namespace: monitoring}, {namespace: gateway}]
 ---
 apiVersion: lockstep.dev/v1alpha1
 kind: Tenant
@@ -83,7 +86,12 @@ spec:
   clusters: [local]
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20, storage: 4Ti}
   queue: {shares: [{profile: cpu, nodes: 2}]}
-  network: {egress: [{cidr: 192.0.2.64/26, ports: [{port: 2049}]}]}
+  network:
+    egress:
+      - {cidr: 192.0.2.64/26, ports: [{port: 2049}]}
+      - {service: object-store}
+      - {namespace: gateway, podLabels: {app: models}, ports: [{port: 8080}]}
+    ingress: [{namespace: monitoring, podLabels: {app: scraper}, ports: [{port: 8181}]}]
   storage: [{name: observations, size: 1Ti, storageClass: shared, access: ReadWriteMany}]
 ---
 apiVersion: lockstep.dev/v1alpha1
@@ -96,6 +104,6 @@ spec:
   clusters: [local]
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20, storage: 4Ti}
   queue: {shares: [{profile: cpu, nodes: 2}]}
-  network: {ingressFromNamespaces: [monitoring]}
+  network: {ingress: [{namespace: monitoring}]}
   storage: [{name: recordings, size: 1Ti, storageClass: shared, access: ReadWriteMany}]
 `

@@ -38,7 +38,7 @@ type port struct {
 // numbers are the ports of the agent, DNS and its metrics, the API server, kubelet, etcd, node ports, storage, the status
 // server of Kubeflow Trainer and the ports in specs, one beside them, and the first and the last.
 var numbers = []int{1, 22, 53, 54, 111, 443, 2049, mpi.AgentPort, 2379, 6443, 8080, 8081, 8181, 9443, 10250,
-	mpi.TrainerStatusPort, mpi.TrainerStatusPort + 1, 30000, 32767, 65535}
+	9000, mpi.TrainerStatusPort, mpi.TrainerStatusPort + 1, 30000, 32767, 65535}
 
 func packetPorts() []port {
 	var all []port
@@ -68,7 +68,8 @@ func newWorld(t *testing.T, objects []object.Object, tenants []string, jobs []jo
 			w.namespace(o.ID.Name, namespace.Labels)
 		}
 	}
-	for _, name := range []string{"kube-system", "monitoring", "gateway", "lockstep-system", "kubeflow", "elsewhere"} {
+	platform := []string{"kube-system", "monitoring", "gateway", "storage", "lockstep-system", "kubeflow", "elsewhere"}
+	for _, name := range platform {
 		if w.namespaces[name] == nil {
 			w.namespace(name, nil)
 		}
@@ -105,7 +106,12 @@ func (w *world) platform() {
 	w.pod("kube-system", "other", map[string]string{"k8s-app": "other"})
 	w.pod("elsewhere", "dns of nobody", dnsLabels)
 	w.pod("monitoring", "prometheus", nil)
+	w.pod("monitoring", "scraper", map[string]string{"app": "scraper"})
 	w.pod("gateway", "gateway", nil)
+	w.pod("gateway", "models", map[string]string{"app": "models"})
+	w.pod("storage", "minio", map[string]string{"app": "minio"})
+	w.pod("storage", "neighbour", nil)
+	w.pod("elsewhere", "minio of nobody", map[string]string{"app": "minio"})
 	w.pod("lockstep-system", "neighbour", nil)
 	controller := map[string]string{mpi.ControllerLabel: mpi.ControllerName, "app.kubernetes.io/instance": mpi.ControllerName}
 	trainer := map[string]string{"app.kubernetes.io/name": "kubeflow-trainer"}

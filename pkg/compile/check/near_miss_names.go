@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 )
 
@@ -58,6 +59,9 @@ func namespacesNotMisspelled(c *plan.Cluster, list *diag.List) {
 		named = append(named, c.GitOps.Namespace)
 	}
 	named = append(named, c.DNS.Namespace)
+	for i := range c.Services {
+		named = append(named, c.Services[i].Namespace)
+	}
 	has := slices.Clone(standardNamespaces)
 	for _, n := range c.PlatformNamespaces() {
 		has = append(has, n.V)
@@ -74,8 +78,10 @@ func namespacesNotMisspelled(c *plan.Cluster, list *diag.List) {
 		has = append(has, named[i].V)
 	}
 	for _, t := range c.Tenants {
-		for i := range t.IngressFrom {
-			reportNearMiss(&t.IngressFrom[i], has, list)
+		for _, name := range t.NamedNamespaces() {
+			if name.Kind == origin.Written && name.V != "" {
+				reportNearMiss(name, has, list)
+			}
 		}
 	}
 }

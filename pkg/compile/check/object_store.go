@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/plan"
@@ -28,12 +29,18 @@ func storesReachable(c *plan.Cluster, list *diag.List) {
 		opens := func(e plan.Egress) bool { return egressLeadsTo(e, endpoint.Hostname(), port) }
 		if !slices.ContainsFunc(t.Egress, opens) {
 			list.Warnf(diag.StoreNotReachable, t.ObjectStore.Endpoint.At, "no egress of the tenant `%s` leads to its object store, `%s` on port %d", t.Name.V, endpoint.Hostname(), port).
-				Helpf("add the range of the store to `network.egress`")
+				Helpf("add the range of the store, or its pods, to `network.egress`")
 		}
 	}
 }
 
+// egressLeadsTo reports whether an egress may lead to a port of a host. The name of a Service holds its namespace. Its pods
+// may listen on another port.
 func egressLeadsTo(e plan.Egress, host string, port int) bool {
+	if e.CIDR.V == "" {
+		_, home, _ := strings.Cut(host, ".")
+		return e.Namespace.V != "" && strings.HasPrefix(home+".", e.Namespace.V+".")
+	}
 	opens := func(p plan.Port) bool { return int(p.Port.V) == port && p.Protocol.V == "TCP" }
 	if len(e.Ports) > 0 && !slices.ContainsFunc(e.Ports, opens) {
 		return false

@@ -52,7 +52,7 @@ spec:
         ports:
           - port: 443
             protocol: TCP
-    ingressFromNamespaces: [team-%04[1]d-train]
+    ingress: [{namespace: team-%04[1]d-train}]
 `, i)
 }
 

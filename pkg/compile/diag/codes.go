@@ -137,8 +137,8 @@ const (
 	// DeprecatedRuntime is a deprecated runtime that a tenant still names. It is a warning.
 	DeprecatedRuntime Code = "LS4017"
 
-	// ForeignIngress is ingress from a namespace of another tenant.
-	ForeignIngress Code = "LS4018"
+	// ForeignTraffic is ingress from, or egress to, a namespace of another tenant.
+	ForeignTraffic Code = "LS4018"
 
 	// ReleaseTaken is two components of a cluster with one release name: they would share an output file.
 	ReleaseTaken Code = "LS4019"
@@ -409,6 +409,15 @@ const (
 
 	// AccountOfOthers is an account in a namespace of another tenant among the people of a tenant. It is a warning.
 	AccountOfOthers Code = "LS4156"
+
+	// EgressUnclear is an egress with no destination, or with several.
+	EgressUnclear Code = "LS4160"
+
+	// UnknownService is a service that the cluster does not have.
+	UnknownService Code = "LS4161"
+
+	// ServiceTwice is two services of a cluster with one name.
+	ServiceTwice Code = "LS4162"
 )
 
 // Components and objects.

@@ -271,9 +271,9 @@ var entries = []Entry{
 		Do:  "Move to another runtime.",
 	},
 	{
-		Code: ForeignIngress, Severity: Error, Title: "ingress from another tenant",
-		Why: "Isolation is promised to both teams: one must not open a way for the other's pods.",
-		Do:  "Exchange data through storage outside the cluster.",
+		Code: ForeignTraffic, Severity: Error, Title: "traffic with another tenant",
+		Why: "Isolation is promised to both teams: one must not open a way to or for the other's pods.",
+		Do:  "Exchange data through storage outside of both.",
 	},
 	{
 		Code: ReleaseTaken, Severity: Error, Title: "a release name is taken",
@@ -612,7 +612,7 @@ var entries = []Entry{
 	{
 		Code: StoreNotReachable, Severity: Warning, Title: "the object store cannot be reached",
 		Why: "Namespaces are closed; the tenant's `network.egress` opens nothing that leads to the endpoint of its object store. Jobs would wait for an answer until they time out.",
-		Do:  "Add the range of the store and its port to `network.egress`.",
+		Do:  "Add the range of the store and its port, or its pods, to `network.egress`.",
 	},
 	{
 		Code: WaiverExpired, Severity: Error, Title: "a waiver has expired",
@@ -783,6 +783,21 @@ var entries = []Entry{
 		Code: AccountOfOthers, Severity: Warning, Title: "an account of another tenant has a role",
 		Why: "Who may start pods in the namespace of an account, or may request its token, has what the account has: people of another tenant, or its admins at least.",
 		Do:  "Name an account of a namespace that belongs to this tenant or to no tenant, or accept it with a waiver.",
+	},
+	{
+		Code: EgressUnclear, Severity: Error, Title: "an egress has no destination, or several",
+		Why: "With a range of addresses, pods and a service in one egress, it is open which of them has the ports.",
+		Do:  "Write one of `cidr`, `namespace` and `service`. Only `namespace` has `podLabels`; a service has its own ports.",
+	},
+	{
+		Code: UnknownService, Severity: Error, Title: "a service that the cluster does not have",
+		Why: "Tenants reach a service by a name that the cluster gives to its pods and ports.",
+		Do:  "Correct the name, add the service to `network.services` of the cluster, or name `namespace` and `podLabels`.",
+	},
+	{
+		Code: ServiceTwice, Severity: Error, Title: "two services of a cluster have one name",
+		Why: "A tenant that names the service would reach the pods of one of them only.",
+		Do:  "Choose another name.",
 	},
 	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",

@@ -29,7 +29,7 @@ spec:
   limits: {container: {max: {cpu: 4, memory: 8Gi}}}
   network:
     egress: [{cidr: 10.20.0.0/16, ports: [{port: 2049}, {port: 53, protocol: UDP}]}]
-    ingressFromNamespaces: [monitoring]
+    ingress: [{namespace: monitoring}]
 `
 
 func planned(b *testing.B) *plan.Cluster {

@@ -15,9 +15,9 @@ var (
 	denyRule       = origin.Rule("default deny", "a namespace is closed in both directions; what a tenant needs is opened by policies of their own")
 	keepClosedRule = origin.Rule("default deny", "a namespace with volumes outlives its tenant in git, and stays closed as long: neither Argo CD nor Flux prunes this")
 	dnsRule        = origin.Rule("dns", "pods find each other and the world by name; only the pods of DNS are opened, over UDP and TCP")
-	egressRule     = origin.Rule("egress", "the ranges outside the cluster that the tenant names are opened, nothing else")
+	egressRule     = origin.Rule("egress", "the ranges, pods and services that the tenant names are opened, nothing else")
 	externalRule   = origin.Rule("external jobs", "pods of jobs of runtimes that others installed reach each other; nobody opens the network for each of these jobs alone")
-	ingressRule    = origin.Rule("ingress", "the pods of the namespaces that the tenant names may come in, nobody else")
+	ingressRule    = origin.Rule("ingress", "the pods that the tenant names may come in, no others")
 )
 
 // networkPolicies closes a namespace in both directions and then opens what the tenant needs. Policies add up, so each opening
@@ -37,9 +37,9 @@ func (b *builder) networkPolicies(c *plan.Cluster, t *plan.Tenant, namespace *pl
 		b.networkPolicy(t, namespace, externalRule, "lockstep-external-jobs",
 			object.List("egress", peerRule("to", pods)), object.List("ingress", peerRule("from", pods)), pods, object.Texts("policyTypes", nil, "Ingress", "Egress"))
 	}
-	if len(t.IngressFrom) > 0 {
+	if len(t.Ingress) > 0 {
 		b.networkPolicy(t, namespace, ingressRule, "lockstep-ingress",
-			object.List("ingress", ingressFromRule(t.IngressFrom)), object.Texts("policyTypes", nil, "Ingress"))
+			ingressRules(t.Ingress), object.Texts("policyTypes", nil, "Ingress"))
 	}
 }
 
@@ -83,30 +83,27 @@ func peerRule(direction string, pods object.Node) object.Node {
 
 // dnsEgress admits the pods of DNS, not its Service: policies see addresses after the Service was resolved.
 func dnsEgress(dns *plan.DNS) object.Node {
-	labels := make([]object.Node, len(dns.PodLabels))
-	for i := range dns.PodLabels {
-		labels[i] = planText(dns.PodLabels[i].Name, &dns.PodLabels[i].Value)
-	}
 	number := object.Number("port", int64(dns.Port.V), &dns.Port.Origin)
 	return object.Map("",
 		object.List("ports",
 			object.Map("", number, object.Text("protocol", "UDP", nil)),
 			object.Map("", number, object.Text("protocol", "TCP", nil))),
-		object.List("to", object.Map("",
-			namespaceByName(&dns.Namespace),
-			object.Map("podSelector", object.Map("matchLabels", labels...)))))
+		object.List("to", podPeer(&dns.Namespace, dns.PodLabels)))
 }
 
 func egressRules(allowed []plan.Egress) object.Node {
 	rules := make([]object.Node, len(allowed))
 	for i := range allowed {
-		rules[i] = object.Map("", egressPorts(allowed[i].Ports),
-			object.List("to", object.Map("", object.Map("ipBlock", planText("cidr", &allowed[i].CIDR)))))
+		peer := object.Map("", object.Map("ipBlock", planText("cidr", &allowed[i].CIDR)))
+		if allowed[i].CIDR.V == "" {
+			peer = podPeer(&allowed[i].Namespace, allowed[i].PodLabels)
+		}
+		rules[i] = object.Map("", allowedPorts(allowed[i].Ports), object.List("to", peer))
 	}
 	return object.List("egress", rules...)
 }
 
-func egressPorts(ports []plan.Port) object.Node {
+func allowedPorts(ports []plan.Port) object.Node {
 	if len(ports) == 0 {
 		return object.Node{}
 	}
@@ -118,12 +115,25 @@ func egressPorts(ports []plan.Port) object.Node {
 	return object.List("ports", items...)
 }
 
-func ingressFromRule(namespaces []plan.Value[string]) object.Node {
-	peers := make([]object.Node, len(namespaces))
-	for i := range namespaces {
-		peers[i] = object.Map("", namespaceByName(&namespaces[i]))
+func ingressRules(allowed []plan.Pods) object.Node {
+	rules := make([]object.Node, len(allowed))
+	for i := range allowed {
+		p := &allowed[i]
+		rules[i] = object.Map("", object.List("from", podPeer(&p.Namespace, p.PodLabels)), allowedPorts(p.Ports))
 	}
-	return object.Map("", object.List("from", peers...))
+	return object.List("ingress", rules...)
+}
+
+// podPeer selects pods of a namespace, all if there are no labels.
+func podPeer(namespace *plan.Value[string], labels []plan.Named[string]) object.Node {
+	if len(labels) == 0 {
+		return object.Map("", namespaceByName(namespace))
+	}
+	match := make([]object.Node, len(labels))
+	for i := range labels {
+		match[i] = planText(labels[i].Name, &labels[i].Value)
+	}
+	return object.Map("", namespaceByName(namespace), object.Map("podSelector", object.Map("matchLabels", match...)))
 }
 
 // namespaceByName selects a namespace by the label that the API server itself sets and nobody can forge.

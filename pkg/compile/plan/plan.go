@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Cluster is everything that is compiled for one cluster.
@@ -48,6 +50,8 @@ type Cluster struct {
 	Images         ImageRewrites
 	// Ranges are the addresses of pods and Services, sorted; empty where the cluster does not say.
 	Ranges []Value[string]
+	// Services have names by which tenants reach them; they are in the order of the spec.
+	Services []Service
 	// Reserved are the names and beginnings of names of namespaces that the cluster keeps from tenants, sorted.
 	Reserved []Value[string]
 	// Encryption is what the network does with traffic between machines, `None` for nothing.
@@ -113,6 +117,8 @@ type Tenant struct {
 	// Usable are the runtimes that the tenant can use on this cluster, sorted by name.
 	Usable []*Runtime
 	Quota  Quota
+	// Egress is in the order of the spec.
+	Egress []Egress
 	// Queue is nil where nothing is queued.
 	Queue *Queue
 	// Ineffective is what the tenant says about queues and devices without effect.
@@ -135,8 +141,7 @@ type TenantSpec struct {
 	// External are the runtimes that the tenant may use and others installed, sorted by name. Nothing else is known of them.
 	External    []Value[string]
 	Limits      Limits
-	Egress      []Egress
-	IngressFrom []Value[string]
+	Ingress     []Pods
 	PodSecurity Value[string]
 	// Encrypted says that the tenant refuses networks in the clear.
 	Encrypted Value[bool]
@@ -211,10 +216,26 @@ type Limits struct {
 	DefaultCPU, DefaultMemory Value[resource.Quantity]
 }
 
-// Egress is an address range and ports; no ports means all.
+// Egress is a destination: one of CIDR, Namespace and Service. A service that the cluster has gives the pods too.
 type Egress struct {
-	CIDR  Value[string]
-	Ports []Port
+	// At is the place of the item.
+	At            source.Span
+	CIDR, Service Value[string]
+	Pods
+}
+
+// Pods are pods of a namespace, and ports; no ports means all.
+type Pods struct {
+	Namespace Value[string]
+	// PodLabels are sorted by name; none means all pods.
+	PodLabels []Named[string]
+	Ports     []Port
+}
+
+// Service is a service of the cluster.
+type Service struct {
+	Name Value[string]
+	Pods
 }
 
 // Port is a port of TCP or UDP.

@@ -131,6 +131,7 @@ func (c *Cluster) addPlatform(d *resolve.Definition[v1alpha1.Cluster]) {
 	c.StorageClasses = sortedNames(d.Document, spec.StorageClasses)
 	c.Images = images(d.Document, &spec.Images)
 	c.Ranges = clusterRanges(d.Document, spec)
+	c.Services = services(d.Document, spec.Network.Services)
 	c.Reserved = sortedNames(d.Document, spec.ReservedNamespaces)
 	c.Encryption = orDefault(d.Document, &spec.Network.Encryption, "most networks carry traffic as it is")
 	c.Logs = writtenValue(d.Document, &spec.Logs)

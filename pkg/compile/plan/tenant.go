@@ -50,8 +50,7 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 		Namespaces:   sortedNames(d.Document, spec.Namespaces),
 		External:     sortedNames(d.Document, spec.ExternalRuntimes),
 		Limits:       limits(d.Document, &spec.Limits.Container),
-		Egress:       egress(d.Document, spec.Network.Egress),
-		IngressFrom:  sortedNames(d.Document, spec.Network.IngressFromNamespaces),
+		Ingress:      ingress(d.Document, spec.Network.Ingress),
 		PodSecurity:  orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
 		Encrypted:    orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear"),
 		PullSecrets:  sortedNames(d.Document, spec.PullSecrets),
@@ -71,6 +70,7 @@ func planTenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Clus
 		TenantSpec: own,
 		Named:      namedRuntimes(sortedNames(d.Document, spec.Runtimes), c),
 		Quota:      quota(d.Document, &spec.Quota, c.Accelerators),
+		Egress:     egress(d.Document, spec.Network.Egress, c.Services),
 		Queue:      queue(d, c),
 		Bases:      namedRuntimes(variantBases(d.Document, spec.Variants), c),
 		Waivers:    waivers(d.Document, spec.Waivers),
@@ -208,20 +208,4 @@ func limits(d *decode.Document, spec *v1alpha1.ContainerLimits) Limits {
 		DefaultCPU:    orDefault(d, &spec.Default.CPU, why),
 		DefaultMemory: orDefault(d, &spec.Default.Memory, why),
 	}
-}
-
-func egress(d *decode.Document, ranges []v1alpha1.Egress) []Egress {
-	var result []Egress
-	for i := range ranges {
-		e := &ranges[i]
-		allowed := Egress{CIDR: writtenValue(d, &e.CIDR)}
-		for j := range e.Ports {
-			p := &e.Ports[j]
-			allowed.Ports = append(allowed.Ports, Port{
-				Protocol: orDefault(d, &p.Protocol, "most services speak TCP"), Port: writtenValue(d, &p.Port),
-			})
-		}
-		result = append(result, allowed)
-	}
-	return result
 }

@@ -123,7 +123,7 @@ func TestWhole(t *testing.T) {
 	if facts == nil || len(facts.Reach.Of) != 1 || facts.Reach.Of[0].Tenant != "vision" || strings.Join(facts.Ranges, " ") != "10.128.0.0/14 172.30.0.0/16" {
 		t.Errorf("facts: %+v", facts)
 	}
-	if whole.After.Errors() == 0 || len(whole.Entries) != len(part.Entries) || !strings.HasPrefix(whole.Verdict, "check refuses it with ") || !strings.Contains(whole.Verdict, "egress to the internet and to all namespaces") {
+	if whole.After.Errors() == 0 || len(whole.Entries) != len(part.Entries) || !strings.HasPrefix(whole.Verdict, "check refuses it with ") || !strings.Contains(whole.Verdict, "reach the internet and all namespaces") {
 		t.Errorf("%d errors, %d entries, %d without proofs: %s", whole.After.Errors(), len(whole.Entries), len(part.Entries), whole.Verdict)
 	}
 }

@@ -193,12 +193,12 @@ func openings(n *v1alpha1.TenantNetwork) []any {
 	if len(n.Egress) > 0 {
 		policies = append(policies, opening("lockstep-egress", "Egress", object{"egress": egressRules(n.Egress)}))
 	}
-	if len(n.IngressFromNamespaces) > 0 {
-		var from []any
-		for _, name := range slices.Sorted(slices.Values(n.IngressFromNamespaces)) {
-			from = append(from, byName(name))
+	if len(n.Ingress) > 0 {
+		var rules []any
+		for _, pods := range n.Ingress {
+			rules = append(rules, object{"from": []any{byName(pods.Namespace)}})
 		}
-		policies = append(policies, opening("lockstep-ingress", "Ingress", object{"ingress": []any{object{"from": from}}}))
+		policies = append(policies, opening("lockstep-ingress", "Ingress", object{"ingress": rules}))
 	}
 	return policies
 }

@@ -16,7 +16,7 @@ func many(tenants int) string {
 		if i%3 != 0 {
 			return ""
 		}
-		return fmt.Sprintf("  network:\n    egress: [{cidr: 192.%d.%d.0/24, ports: [{port: 2049}]}, {cidr: \"2001:db8:%d::/48\"}]\n    ingressFromNamespaces: [monitoring, gateway]\n", i%200, i/200, i)
+		return fmt.Sprintf("  network:\n    egress: [{cidr: 192.%d.%d.0/24, ports: [{port: 2049}]}, {cidr: \"2001:db8:%d::/48\"}]\n    ingress: [{namespace: monitoring}, {namespace: gateway}]\n", i%200, i/200, i)
 	})
 }
 

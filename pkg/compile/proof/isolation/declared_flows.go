@@ -44,9 +44,11 @@ func flowsToTrainer(c *plan.Cluster) []grant {
 func declaredEgress(t *plan.Tenant) []grant {
 	var grants []grant
 	for i := range t.Egress {
-		block, ok := readPrefix(t.Egress[i].CIDR.V)
-		if ok {
-			grants = append(grants, grant{peer: &policyPeer{kind: outside, addresses: addressSet{block}}, ports: declaredPorts(t.Egress[i].Ports)})
+		e := &t.Egress[i]
+		if block, ok := readPrefix(e.CIDR.V); ok {
+			grants = append(grants, grant{peer: &policyPeer{kind: outside, addresses: addressSet{block}}, ports: declaredPorts(e.Ports)})
+		} else if e.Namespace.V != "" {
+			grants = append(grants, declaredPods(&e.Pods))
 		}
 	}
 	return grants
@@ -65,10 +67,15 @@ func declaredPorts(list []plan.Port) *portSet {
 
 func declaredIngress(t *plan.Tenant) []grant {
 	var grants []grant
-	for i := range t.IngressFrom {
-		grants = append(grants, grant{peer: &policyPeer{kind: selected, namespaces: namespaceSelector(t.IngressFrom[i].V)}, ports: &portSet{all: true}})
+	for i := range t.Ingress {
+		grants = append(grants, declaredPods(&t.Ingress[i]))
 	}
 	return grants
+}
+
+// declaredPods are pods that a tenant names, or whose service it names.
+func declaredPods(p *plan.Pods) grant {
+	return grant{peer: podsWith(p.Namespace.V, p.PodLabels), ports: declaredPorts(p.Ports)}
 }
 
 // namespaceSelector selects one namespace.
@@ -78,9 +85,13 @@ func namespaceSelector(namespace string) labels.Selector {
 
 // dnsPods are the pods that answer DNS.
 func dnsPods(dns *plan.DNS) *policyPeer {
-	p := &policyPeer{kind: selected, namespaces: namespaceSelector(dns.Namespace.V)}
-	for i := range dns.PodLabels {
-		p.pods = p.pods.And(labels.HasOneOf(dns.PodLabels[i].Name, dns.PodLabels[i].V))
+	return podsWith(dns.Namespace.V, dns.PodLabels)
+}
+
+func podsWith(namespace string, own []plan.Named[string]) *policyPeer {
+	p := &policyPeer{kind: selected, namespaces: namespaceSelector(namespace)}
+	for i := range own {
+		p.pods = p.pods.And(labels.HasOneOf(own[i].Name, own[i].V))
 	}
 	p.pods = p.pods.Sorted()
 	return p

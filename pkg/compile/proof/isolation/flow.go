@@ -58,7 +58,7 @@ func (f Flow) peerText() string {
 	case strings.HasPrefix(f.Namespaces, "{"):
 		return pods + " of namespaces with " + strings.Trim(f.Namespaces, "{}")
 	}
-	return pods + " of " + f.Namespaces
+	return pods + " in namespace " + f.Namespaces
 }
 
 // grant lets some pods of a namespace speak with a peer. It comes from a rule of a policy, by their numbers, or from no policy

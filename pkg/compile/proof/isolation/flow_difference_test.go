@@ -50,7 +50,7 @@ func TestDifference(t *testing.T) {
 		"Own": {
 			reason: "pods of the namespace itself are other pods than those of another one",
 			before: spec(`{to: [{podSelector: {}}]}`), after: spec(`{to: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: other}}}]}`),
-			opened: []string{"all ports at all pods of other"}, closed: []string{"all ports at all pods of the namespace itself"},
+			opened: []string{"all ports at all pods in namespace other"}, closed: []string{"all ports at all pods of the namespace itself"},
 		},
 		"Union": {
 			reason: "two selectors together are a third one",

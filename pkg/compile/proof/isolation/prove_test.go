@@ -115,15 +115,18 @@ func TestReachability(t *testing.T) {
 	_, reach := prove(s, s.Objects)
 	address := netip.MustParseAddr
 	dns := isolation.Flow{Namespaces: "kube-system", Peers: "k8s-app=kube-dns", Ports: "TCP 53, UDP 53"}
+	store := isolation.Flow{Namespaces: "storage", Peers: "app=minio", Ports: "TCP 9000"}
 	egress := isolation.Side{
 		dns,
 		{From: address("192.0.2.0"), To: address("192.0.2.255"), Ports: "TCP 2049, UDP 111"},
 		{From: address("2001:db8:1::"), To: address("2001:db8:1:ffff:ffff:ffff:ffff:ffff"), Ports: "all ports"},
 	}
-	ingress := isolation.Side{{Namespaces: "gateway", Ports: "all ports"}, {Namespaces: "monitoring", Ports: "all ports"}}
+	ingress := isolation.Side{
+		{Namespaces: "gateway", Peers: "app=scraper", Ports: "TCP 9400"}, {Namespaces: "monitoring", Ports: "all ports"},
+	}
 	want := isolation.Reachability{
 		Of: []isolation.Reach{
-			{Namespace: "speech", Tenant: "speech", Egress: isolation.Side{dns}, Ingress: isolation.Side{}},
+			{Namespace: "speech", Tenant: "speech", Egress: isolation.Side{dns, store}, Ingress: isolation.Side{}},
 			{Namespace: "vision", Tenant: "vision", Egress: egress, Ingress: ingress},
 			{Namespace: "vision-batch", Tenant: "vision", Egress: egress, Ingress: ingress},
 		},

@@ -39,7 +39,7 @@ spec:
     egress:
       - {cidr: 192.0.2.0/24, ports: [{port: 2049}, {port: 111, protocol: UDP}]}
       - {cidr: "2001:db8:1::/48"}
-    ingressFromNamespaces: [monitoring, gateway]
+    ingress: [{namespace: monitoring}, {namespace: gateway, podLabels: {app: scraper}, ports: [{port: 9400}]}]
 ---
 apiVersion: lockstep.dev/v1alpha1
 kind: Tenant
@@ -49,6 +49,8 @@ spec:
   namespaces: [speech]
   clusters: [local]
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}
+  network:
+    egress: [{namespace: storage, podLabels: {app: minio}, ports: [{port: 9000}]}]
 `
 
 // prove runs the proof over objects of a sample.

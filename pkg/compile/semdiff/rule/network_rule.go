@@ -133,7 +133,7 @@ func (c *Cluster) newClusterTrafficEffect(e Effect, namespace string, flows []is
 		e.Severity, e.Clause = Notice, Clause{}
 		return e
 	}
-	with := e.Clause.Rest
+	_, with := c.severityOfFlows(namespace, flows)
 	if flows[0].Ingress {
 		with = "traffic that may come from " + shownPeer(flows) + c.peerOwner(namespace, flows)
 	}
@@ -174,9 +174,13 @@ func (c *Cluster) openingEffect(namespace string, flows []isolation.Opening, cau
 		}
 	}
 	e.Subject.Namespace, e.Subject.Tenant = namespace, c.ownerOfNamespace(namespace)
-	e.Clause = Clause{Verb: "gain", Rest: rest}
-	if flows[0].Ingress {
+	switch {
+	case flows[0].Ingress:
 		e.Clause = Clause{Verb: "can be", Rest: "reached from " + shownPeer(flows) + c.peerOwner(namespace, flows)}
+	case flows[0].From.IsValid():
+		e.Clause = Clause{Verb: "gain", Rest: rest}
+	default:
+		e.Clause = Clause{Verb: "can", Rest: "now reach " + strings.TrimPrefix(rest, "egress to ")}
 	}
 	return e.withNamespaceSubject()
 }
@@ -243,9 +247,13 @@ func (c *Cluster) closingEffect(namespace string, flows []isolation.Opening, cau
 	}
 	e.Subject.Namespace, e.Subject.Tenant = namespace, c.ownerOfNamespace(namespace)
 	_, rest := c.severityOfFlows(namespace, flows)
-	e.Clause = Clause{Verb: "lose", Rest: rest}
-	if flows[0].Ingress {
+	switch {
+	case flows[0].Ingress:
 		e.Clause = Clause{Verb: "can no longer be", Rest: "reached from " + shownPeer(flows)}
+	case flows[0].From.IsValid():
+		e.Clause = Clause{Verb: "lose", Rest: rest}
+	default:
+		e.Clause = Clause{Verb: "can", Rest: "no longer reach " + strings.TrimPrefix(rest, "egress to ")}
 	}
 	return e.withNamespaceSubject()
 }
@@ -300,7 +308,7 @@ func (c *Cluster) severityOfFlows(namespace string, flows []isolation.Opening) (
 		other, internet := c.ownerOfNamespace(f.Namespaces), f.IsInternet()
 		switch {
 		case internet && !f.Ingress && everybody:
-			severity, rest = Critical, "egress to the internet and to all namespaces"
+			severity, rest = Critical, "egress to the internet and all namespaces"
 		case internet && !f.Ingress:
 			severity, rest = Critical, "internet egress"
 		case internet:

@@ -89,9 +89,9 @@ local namespaced(cluster, tenant, namespace) =
          policyTypes: ['Egress'],
        }),
      ])
-  + (if !std.objectHas(network, 'ingressFromNamespaces') then [] else [
+  + (if !std.objectHas(network, 'ingress') then [] else [
        policy('lockstep-ingress', {
-         ingress: [{ from: [byName(name) for name in std.sort(network.ingressFromNamespaces)] }],
+         ingress: [{ from: [byName(i.namespace)] } for i in network.ingress],
          policyTypes: ['Ingress'],
        }),
      ])

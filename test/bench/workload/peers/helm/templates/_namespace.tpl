@@ -116,19 +116,19 @@ spec:
   policyTypes:
   - Egress
 {{- end }}
-{{- with (default dict .tenant.network).ingressFromNamespaces }}
+{{- with (default dict .tenant.network).ingress }}
 ---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 {{ include "metadata" (merge (dict "name" "lockstep-ingress") $) }}
 spec:
   ingress:
+  {{- range . }}
   - from:
-    {{- range sortAlpha . }}
     - namespaceSelector:
         matchLabels:
-          kubernetes.io/metadata.name: {{ . }}
-    {{- end }}
+          kubernetes.io/metadata.name: {{ .namespace }}
+  {{- end }}
   podSelector: {}
   policyTypes:
   - Ingress

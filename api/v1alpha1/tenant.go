@@ -66,6 +66,9 @@ type People struct {
 	Viewers []Subject `json:"viewers,omitempty" jsonschema:"uniqueItems"`
 	// Shell may open a shell in pods and forward their ports, as admins may. A shell in a launcher can read the key of its job.
 	Shell []Subject `json:"shell,omitempty" jsonschema:"uniqueItems"`
+	// Secrets may create, replace and delete Secrets, and read none: credentials of registries and stores, for jobs that
+	// name them. Keys of jobs and tokens of accounts are not among these. It takes Kubernetes 1.30 or later.
+	Secrets []Subject `json:"secrets,omitempty" jsonschema:"uniqueItems"`
 }
 
 // Subject is who has a role, by one of its keys. In place of the mapping a text names a group.

@@ -96,6 +96,7 @@ func tenantRules() []Rule {
 		groupsNotMisspelled,
 		groupsOfOthers,
 		accountsAreOfPrograms,
+		secretWritersAreGuarded,
 		namespacesNotMisspelled,
 		namespacesNotReserved,
 		tenantHasRuntime,

@@ -23,7 +23,7 @@ func groupsOfOthers(c *plan.Cluster, list *diag.List) {
 		}
 	}
 	for _, t := range c.Tenants {
-		for _, groups := range [][]plan.Value[plan.Subject]{t.Admins, t.Editors, t.Shell} {
+		for _, groups := range [][]plan.Value[plan.Subject]{t.Admins, t.Editors, t.Shell, t.Secrets} {
 			for i := range groups {
 				group := &groups[i]
 				owner := owners[group.V.Name]

@@ -413,6 +413,9 @@ const (
 	// EgressUnclear is an egress with no destination, or with several.
 	EgressUnclear Code = "LS4160"
 
+	// SecretsUnguarded is people who write Secrets on a cluster where nothing keeps them from reading these.
+	SecretsUnguarded Code = "LS4163"
+
 	// UnknownService is a service that the cluster does not have.
 	UnknownService Code = "LS4161"
 

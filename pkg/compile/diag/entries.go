@@ -800,6 +800,11 @@ var entries = []Entry{
 		Do:  "Choose another name.",
 	},
 	{
+		Code: SecretsUnguarded, Severity: Error, Title: "nothing keeps writers of Secrets from reading them",
+		Why: "Answers to some deletions hold the Secret. An admission policy refuses these from Kubernetes 1.30 on.",
+		Do:  "Use Kubernetes 1.30 or later, or remove `people.secrets`.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

@@ -42,6 +42,9 @@ func (b *builder) admissionPolicies(c *plan.Cluster) {
 	if c.PinsMemory() {
 		b.addAdmissionPolicy(podPolicy(c))
 	}
+	if c.WritesSecrets() != nil {
+		b.addAdmissionPolicy(secretsPolicy())
+	}
 	b.addAdmissionPolicy(ownershipPolicy())
 	b.addAdmissionPolicy(tenantLabelPolicy())
 	b.trainJobLabelPolicy(c)

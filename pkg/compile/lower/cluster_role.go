@@ -14,6 +14,7 @@ const (
 	editorRole        = "lockstep-tenant-editor"
 	viewerRole        = "lockstep-tenant-viewer"
 	shellRole         = "lockstep-tenant-shell"
+	secretsRole       = "lockstep-tenant-secrets"
 	runtimeReaderRole = "lockstep-runtime-reader"
 )
 
@@ -36,6 +37,7 @@ var (
 	editorRule        = origin.Rule("editor role", "editors also write TrainJobs, and nothing else; no shell in pods, because one in a launcher reads the key of its job")
 	adminRule         = origin.Rule("admin role", "admins also get what an on-call person needs: a shell in a pod, the removal of a pod that hangs, volumes and configuration")
 	shellRule         = origin.Rule("shell role", "a tenant may give others than its admins a shell in pods and forwarded ports")
+	secretsRule       = origin.Rule("secrets role", "who brings Secrets reads none; the answer to a patch would hold one")
 	runtimeReaderRule = origin.Rule("runtime reader role", "people choose a runtime from the catalog, which has no namespace")
 	aggregatedRule    = origin.Rule("aggregated role", "whoever the platform lets see or change the workloads of a namespace, by view, edit or admin, sees and changes TrainJobs there too")
 )
@@ -50,6 +52,10 @@ func (b *builder) sharedObjects(c *plan.Cluster) {
 	b.clusterRole(adminRule, adminRole, adminRules(c))
 	if slices.ContainsFunc(c.Tenants, func(t *plan.Tenant) bool { return len(t.Shell) > 0 }) {
 		b.clusterRole(shellRule, shellRole, []object.Node{shellRights()})
+	}
+	if c.WritesSecrets() != nil {
+		bring := roleRule("", []string{"create", "update", "delete"}, "secrets")
+		b.clusterRole(secretsRule, secretsRole, []object.Node{bring})
 	}
 	b.aggregatedRoles(c)
 	b.clusterRole(runtimeReaderRule, runtimeReaderRole, []object.Node{roleRule("trainer.kubeflow.org", read, "clustertrainingruntimes")})

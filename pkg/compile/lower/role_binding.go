@@ -10,6 +10,7 @@ var (
 	adminBindingRule  = origin.Rule("admin binding", "members of `people.admins` get the admin role in the tenant's namespaces")
 	editorBindingRule = origin.Rule("editor binding", "members of `people.editors` get the editor role in the tenant's namespaces")
 	shellBindingRule  = origin.Rule("shell binding", "members of `people.shell` get the shell role in the tenant's namespaces")
+	secretsBindRule   = origin.Rule("secrets binding", "members of `people.secrets` bring Secrets to the tenant's jobs")
 	viewerBindingRule = origin.Rule("viewer binding", "members of `people.viewers` get the viewer role in the tenant's namespaces")
 	readerBindingRule = origin.Rule("runtime readers", "all people of a tenant may read the catalog; runtimes have no namespace, so only a ClusterRoleBinding can say it")
 )
@@ -25,6 +26,7 @@ func (b *builder) roleBindings(t *plan.Tenant, namespace *plan.Value[string]) {
 	b.roleBinding(t, namespace, editorBindingRule, editorRole, t.Editors)
 	b.roleBinding(t, namespace, viewerBindingRule, viewerRole, t.Viewers)
 	b.roleBinding(t, namespace, shellBindingRule, shellRole, t.Shell)
+	b.roleBinding(t, namespace, secretsBindRule, secretsRole, t.Secrets)
 }
 
 func (b *builder) roleBinding(t *plan.Tenant, namespace *plan.Value[string], rule *origin.Origin, role string, people []plan.Value[plan.Subject]) {

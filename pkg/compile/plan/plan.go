@@ -136,8 +136,8 @@ type TenantSpec struct {
 	// DisplayName may be "".
 	DisplayName Value[string]
 	// Subjects per role, and Namespaces, are sorted.
-	Admins, Editors, Viewers, Shell []Value[Subject]
-	Namespaces                      []Value[string]
+	Admins, Editors, Viewers, Shell, Secrets []Value[Subject]
+	Namespaces                               []Value[string]
 	// External are the runtimes that the tenant may use and others installed, sorted by name. Nothing else is known of them.
 	External    []Value[string]
 	Limits      Limits

@@ -60,13 +60,22 @@ func subjectOf(d *decode.Document, s *v1alpha1.Subject) Value[Subject] {
 // SubjectsOfRoles returns the subjects of all roles, sorted, each once.
 func (t *Tenant) SubjectsOfRoles() []*Value[Subject] {
 	var people []*Value[Subject]
-	for _, subjects := range [][]Value[Subject]{t.Admins, t.Editors, t.Viewers, t.Shell} {
+	for _, subjects := range [][]Value[Subject]{t.Admins, t.Editors, t.Viewers, t.Shell, t.Secrets} {
 		for i := range subjects {
 			people = append(people, &subjects[i])
 		}
 	}
 	slices.SortStableFunc(people, func(a, b *Value[Subject]) int { return a.V.Compare(b.V) })
 	return slices.CompactFunc(people, func(a, b *Value[Subject]) bool { return a.V == b.V })
+}
+
+// WritesSecrets returns the first tenant whose people may write Secrets, or nil.
+func (c *Cluster) WritesSecrets() *Tenant {
+	i := slices.IndexFunc(c.Tenants, func(t *Tenant) bool { return len(t.Secrets) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return c.Tenants[i]
 }
 
 // GroupsOfRoles returns the groups among SubjectsOfRoles.

@@ -47,6 +47,7 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 		Editors:      sortedSubjects(d.Document, spec.People.Editors),
 		Viewers:      sortedSubjects(d.Document, spec.People.Viewers),
 		Shell:        sortedSubjects(d.Document, spec.People.Shell),
+		Secrets:      sortedSubjects(d.Document, spec.People.Secrets),
 		Namespaces:   sortedNames(d.Document, spec.Namespaces),
 		External:     sortedNames(d.Document, spec.ExternalRuntimes),
 		Limits:       limits(d.Document, &spec.Limits.Container),

@@ -210,6 +210,13 @@ func TestHeld(t *testing.T) {
 	if diff := cmp.Diff(shell, beyond); diff != "" {
 		t.Errorf("editors who may open a shell (-want +got):\n%s", diff)
 	}
+	var writers []access.Right
+	for _, verb := range []string{"create", "delete", "update"} {
+		writers = append(writers, access.Right{Verb: verb, Resource: "secrets"})
+	}
+	if diff := cmp.Diff(writers, of("Group", "vision-vault", "vision")); diff != "" {
+		t.Errorf("who writes Secrets (-want +got):\n%s", diff)
+	}
 	want := []access.Right{
 		{Verb: "get", Group: "trainer.kubeflow.org", Resource: "clustertrainingruntimes"}, {Verb: "list", Group: "trainer.kubeflow.org", Resource: "clustertrainingruntimes"},
 		{Verb: "watch", Group: "trainer.kubeflow.org", Resource: "clustertrainingruntimes"},

@@ -67,7 +67,10 @@ func allBans() []bannedRight {
 			}
 		}
 	}
-	add(severe|takeover, "Secrets hold the keys of jobs and the credentials of registries", "", []string{all}, "secrets")
+	// The answer to a patch holds the whole object.
+	reading := append([]string{"patch"}, reads...)
+	add(severe|takeover, "Secrets hold the keys of jobs and the credentials of registries", "", reading, "secrets")
+	add(severe|takeover, "a Secret may become the key of a job, or a token of another account", "", changes, "secrets")
 	add(severe|takeover, "who acts as somebody else has the rights of both", "", []string{"impersonate"}, "users", "groups", "serviceaccounts")
 	add(severe|takeover, "who acts as somebody else has the rights of both", "authentication.k8s.io", []string{"impersonate"}, all)
 	add(severe|takeover, "a token is the account itself, for as long as it is valid", "", []string{"create"}, "serviceaccounts/token")

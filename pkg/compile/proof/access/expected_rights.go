@@ -26,6 +26,7 @@ const (
 	editor
 	admin
 	shell
+	secrets
 )
 
 // expectedRights is what people of a class may do in the namespaces of their tenant, no more and no less. Editors may do what viewers may,
@@ -43,6 +44,10 @@ func expectedRights(p *plan.Cluster, of roleSet) []Right {
 	}
 	if of&(shell|admin) != 0 {
 		rules = append(rules, Rule{Verbs: []string{"create"}, Groups: []string{""}, Resources: []string{"pods/exec", "pods/portforward"}})
+	}
+	if of&secrets != 0 {
+		bring := []string{"create", "update", "delete"}
+		rules = append(rules, Rule{Verbs: bring, Groups: []string{""}, Resources: []string{"secrets"}})
 	}
 	if of&admin != 0 {
 		rules = append(rules, operatorRights()...)

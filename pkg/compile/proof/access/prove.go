@@ -93,7 +93,7 @@ func (r *proof) readOwners() {
 		for _, of := range []struct {
 			class  roleSet
 			people []plan.Value[Subject]
-		}{{admin, t.Admins}, {editor, t.Editors}, {viewer, t.Viewers}, {shell, t.Shell}} {
+		}{{admin, t.Admins}, {editor, t.Editors}, {viewer, t.Viewers}, {shell, t.Shell}, {secrets, t.Secrets}} {
 			for i := range of.people {
 				who := of.people[i].V
 				if r.people[who] == nil {

@@ -41,7 +41,7 @@ apiVersion: lockstep.dev/v1alpha1
 kind: Tenant
 metadata: {name: vision}
 spec:
-  people: {admins: [vision-admins], editors: [vision-editors, vision-interns, {serviceAccount: ci/robot}, {serviceAccount: vision/workbench}, {user: ann@example.com}], viewers: [vision-auditors], shell: [vision-interns]}
+  people: {admins: [vision-admins], editors: [vision-editors, vision-interns, {serviceAccount: ci/robot}, {serviceAccount: vision/workbench}, {user: ann@example.com}], viewers: [vision-auditors], shell: [vision-interns], secrets: [vision-vault, {serviceAccount: ci/vault}]}
   namespaces: [vision, vision-batch]
   clusters: [local]
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}

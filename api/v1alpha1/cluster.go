@@ -39,6 +39,8 @@ type ClusterSpec struct {
 	Priorities []Priority `json:"priorities,omitempty"`
 	// StorageClasses are those that tenants may name; empty means that the compiler does not check them.
 	StorageClasses []string `json:"storageClasses,omitempty" jsonschema:"uniqueItems,format=dns-name"`
+	// SecretStores are ClusterSecretStores of External Secrets Operator, from which tenants may take Secrets.
+	SecretStores []string `json:"secretStores,omitempty" jsonschema:"uniqueItems,format=dns-name"`
 	// Images says where images really come from.
 	Images ImageSources `json:"images,omitempty"`
 	// Monitoring says who scrapes metrics; missing means nobody.

@@ -41,6 +41,9 @@ type TenantSpec struct {
 	Storage []Claim `json:"storage,omitempty"`
 	// PullSecrets name Secrets of the tenant's namespaces that hold registry credentials. Their content never is in a spec.
 	PullSecrets []string `json:"pullSecrets,omitempty" jsonschema:"uniqueItems,format=dns-name"`
+	// Secrets come into every namespace of the tenant from stores outside of the cluster, such as Vault. External Secrets
+	// Operator (https://external-secrets.io) reads them again each hour.
+	Secrets []StoredSecret `json:"secrets,omitempty"`
 	// ObjectStore is where jobs keep data and checkpoints.
 	ObjectStore *ObjectStore `json:"objectStore,omitempty"`
 	// Alerts says who is told of the tenant's jobs that failed or do not get on, on clusters that have `monitoring.notify`.
@@ -148,6 +151,18 @@ type Claim struct {
 	StorageClass string `json:"storageClass,omitempty" jsonschema:"format=dns-name"`
 	// Namespaces get the claim; missing means all of the tenant.
 	Namespaces []string `json:"namespaces,omitempty" jsonschema:"uniqueItems,format=dns-label"`
+}
+
+// StoredSecret is a Secret whose content a store holds. It is never in a spec.
+type StoredSecret struct {
+	// Name of the Secret, by which jobs, `pullSecrets` and `objectStore` refer to it.
+	Name string `json:"name" jsonschema:"required,format=dns-name"`
+	// Store names one of `secretStores` of the cluster.
+	Store string `json:"store" jsonschema:"required,format=dns-name"`
+	// Key of the store, for example teams/vision/bucket. Its properties become the keys of the Secret.
+	Key string `json:"key" jsonschema:"required"`
+	// Type of the Secret. Credentials of a registry are in the property .dockerconfigjson of their key.
+	Type string `json:"type,omitempty" jsonschema:"enum=Opaque,enum=kubernetes.io/dockerconfigjson,default=Opaque"`
 }
 
 // ObjectStore is a reference to a bucket.

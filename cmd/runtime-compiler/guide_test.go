@@ -26,6 +26,7 @@ func TestGuide(t *testing.T) {
 		"docs/guide/first-steps.md":   {commands: 19},
 		"docs/guide/specs.md":         {bundle: true, commands: 3},
 		"docs/guide/openshift-ai.md":  {bundle: true, commands: 3},
+		"docs/guide/credentials.md":   {bundle: true, commands: 4},
 		"docs/guide/queueing.md":      {bundle: true, commands: 5},
 		"docs/guide/patches.md":       {bundle: true, commands: 6},
 		"docs/guide/jsonnet.md":       {bundle: true, commands: 4},

@@ -97,6 +97,7 @@ func tenantRules() []Rule {
 		groupsOfOthers,
 		accountsAreOfPrograms,
 		secretWritersAreGuarded,
+		storedSecretsCanBeMade,
 		namespacesNotMisspelled,
 		namespacesNotReserved,
 		tenantHasRuntime,

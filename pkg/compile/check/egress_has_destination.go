@@ -8,14 +8,18 @@ import (
 
 // egressHasDestination asks that each egress names one destination, and that the cluster has its service.
 func egressHasDestination(c *plan.Cluster, list *diag.List) {
+	services := missingOfCluster{code: diag.UnknownService, kind: "service", key: "network.services"}
+	for i := range c.Services {
+		services.known = append(services.known, c.Services[i].Name.V)
+	}
 	for _, t := range c.Tenants {
 		for i := range t.Egress {
 			e := &t.Egress[i]
 			if problem := destinationProblem(e); problem != "" {
 				list.Errorf(diag.EgressUnclear, e.At, "an egress of `%s` %s", t.Name.V, problem).
 					Helpf("write one of `cidr`, `namespace` and `service`; list more as items of their own")
-			} else if e.Service.V != "" && e.Namespace.V == "" {
-				reportUnknownService(c, e.Service, list)
+			} else if e.Service.V != "" {
+				services.report(c, e.Service, list)
 			}
 		}
 	}
@@ -35,18 +39,6 @@ func destinationProblem(e *plan.Egress) string {
 		return "has ports beside a service, which has its own"
 	}
 	return ""
-}
-
-func reportUnknownService(c *plan.Cluster, name plan.Value[string], list *diag.List) {
-	known := make([]string, len(c.Services))
-	for i := range c.Services {
-		known[i] = c.Services[i].Name.V
-	}
-	report := list.Errorf(diag.UnknownService, name.At, "the cluster `%s` has no service `%s`", c.Name.V, name.V).
-		Also(c.Name.At, "the cluster").Suggest(name.V, known)
-	if len(report.Help) == 0 {
-		report.Helpf("add it to `network.services` of the cluster, or name `namespace` and `podLabels`")
-	}
 }
 
 // servicesDiffer asks for names of services that differ.

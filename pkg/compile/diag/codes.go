@@ -416,6 +416,12 @@ const (
 	// SecretsUnguarded is people who write Secrets on a cluster where nothing keeps them from reading these.
 	SecretsUnguarded Code = "LS4163"
 
+	// UnknownSecretStore is a secret store that the cluster does not have.
+	UnknownSecretStore Code = "LS4164"
+
+	// StoredSecretTwice is two Secrets of a tenant with one name.
+	StoredSecretTwice Code = "LS4165"
+
 	// UnknownService is a service that the cluster does not have.
 	UnknownService Code = "LS4161"
 

@@ -805,6 +805,16 @@ var entries = []Entry{
 		Do:  "Use Kubernetes 1.30 or later, or remove `people.secrets`.",
 	},
 	{
+		Code: UnknownSecretStore, Severity: Error, Title: "a secret store that the cluster does not have",
+		Why: "External Secrets Operator would wait for the store, and jobs for the Secret.",
+		Do:  "Correct the name, or add the ClusterSecretStore to `secretStores` of the cluster.",
+	},
+	{
+		Code: StoredSecretTwice, Severity: Error, Title: "two Secrets of a tenant have one name",
+		Why: "Each becomes an ExternalSecret of its name in the tenant's namespaces. There can be one only.",
+		Do:  "Choose another name.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

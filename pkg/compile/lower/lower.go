@@ -59,6 +59,7 @@ func TenantObjects(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Ob
 		b.localQueue(c, t, namespace)
 		b.claims(t, namespace)
 		b.alertReceivers(c, t, namespace)
+		b.storedSecrets(t, namespace)
 		b.networkPolicies(c, t, namespace)
 		b.roleBindings(t, namespace)
 		b.controllerBinding(c, t, namespace)

@@ -47,7 +47,9 @@ type Cluster struct {
 	// Priorities are sorted by name.
 	Priorities     []Priority
 	StorageClasses []Value[string]
-	Images         ImageRewrites
+	// SecretStores are sorted.
+	SecretStores []Value[string]
+	Images       ImageRewrites
 	// Ranges are the addresses of pods and Services, sorted; empty where the cluster does not say.
 	Ranges []Value[string]
 	// Services have names by which tenants reach them; they are in the order of the spec.
@@ -148,6 +150,8 @@ type TenantSpec struct {
 	// Claims are sorted by name.
 	Claims      []Claim
 	PullSecrets []Value[string]
+	// StoredSecrets are in the order of the spec.
+	StoredSecrets []StoredSecret
 	// ObjectStore is nil where there is none.
 	ObjectStore *ObjectStore
 	// Receivers are told of alerts, in the order of the spec.
@@ -166,6 +170,9 @@ type Claim struct {
 	// Namespaces have the claim.
 	Namespaces []Value[string]
 }
+
+// StoredSecret is a Secret that comes from a store.
+type StoredSecret struct{ Name, Store, Key, Type Value[string] }
 
 // ObjectStore is a reference to a bucket.
 type ObjectStore struct {

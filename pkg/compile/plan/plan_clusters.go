@@ -129,6 +129,7 @@ func (c *Cluster) addPlatform(d *resolve.Definition[v1alpha1.Cluster]) {
 	}
 	c.Priorities = priorities(d.Document, spec.Priorities)
 	c.StorageClasses = sortedNames(d.Document, spec.StorageClasses)
+	c.SecretStores = sortedNames(d.Document, spec.SecretStores)
 	c.Images = images(d.Document, &spec.Images)
 	c.Ranges = clusterRanges(d.Document, spec)
 	c.Services = services(d.Document, spec.Network.Services)

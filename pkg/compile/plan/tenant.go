@@ -58,6 +58,13 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 		Receivers:    receivers(d.Document, spec.Alerts),
 		KeepFinished: derivedValue(d.Document, &spec.Retention.FinishedJobs, parseDuration(spec.Retention.FinishedJobs), "finished jobs stay until somebody deletes them"),
 	}
+	for i := range spec.Secrets {
+		s := &spec.Secrets[i]
+		o.StoredSecrets = append(o.StoredSecrets, StoredSecret{
+			Name: writtenValue(d.Document, &s.Name), Store: writtenValue(d.Document, &s.Store),
+			Key: writtenValue(d.Document, &s.Key), Type: orDefault(d.Document, &s.Type, "Secrets of any content have this type"),
+		})
+	}
 	o.Claims = claims(d.Document, spec.Storage, o.Namespaces)
 	if store := spec.ObjectStore; store != nil {
 		o.ObjectStore = &ObjectStore{Secret: writtenValue(d.Document, &store.Secret), Endpoint: writtenValue(d.Document, &store.Endpoint)}

@@ -99,7 +99,7 @@ const generated = "<!-- Made of package semdiff and its corpus: change these, no
 // page is the page of a rule.
 func page(own *rule.Rule, examples map[string]example) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n%s\n\n## What it says\n\n| consequence | meaning |\n|---|---|\n", own.Title, generated, wrapped(own.Doc))
+	fmt.Fprintf(&b, "# %s\n\n%s\n%s\n\n## Consequences\n\n| consequence | meaning |\n|---|---|\n", own.Title, generated, wrapped(own.Doc))
 	for _, c := range own.Says {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c, c.Meaning())
 	}

@@ -24,7 +24,7 @@ var plainGroups = []string{
 }
 
 // plainKinds are those of other groups of which it is known.
-var plainKinds = []string{"ServiceMonitor", "PodMonitor", "PrometheusRule", "Certificate", "Issuer", "Kustomization", "GitRepository", "Application", "AppProject"}
+var plainKinds = []string{"ServiceMonitor", "PodMonitor", "PrometheusRule", "Certificate", "Issuer", "Kustomization", "GitRepository", "Application", "AppProject", "ExternalSecret"}
 
 // templates are where objects have their pods.
 var templates = map[string][]string{

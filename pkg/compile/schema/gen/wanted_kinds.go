@@ -46,6 +46,7 @@ var kinds = []string{
 	"argoproj.io/v1alpha1/AppProject",
 	"argoproj.io/v1alpha1/Application",
 	"argoproj.io/v1alpha1/ApplicationSet",
+	"external-secrets.io/v1/ExternalSecret",
 	"helm.toolkit.fluxcd.io/v2/HelmRelease",
 	"jobset.x-k8s.io/v1alpha2/JobSet",
 	"k8s.cni.cncf.io/v1/NetworkAttachmentDefinition",

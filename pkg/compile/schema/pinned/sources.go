@@ -79,6 +79,11 @@ var Sources = []Source{
 		Files: []string{"security/v1/zz_generated.crd-manifests/*.yaml"},
 	},
 	{
+		Module: "github.com/external-secrets/external-secrets", Version: "v1.3.2",
+		Sum:   "h1:u2J8RjlHIeF0oZCqtl92adI/uZWUwOesJIDkfql6LqQ=",
+		Files: []string{"config/crds/bases/external-secrets.io_externalsecrets.yaml"},
+	},
+	{
 		Module: "github.com/k8snetworkplumbingwg/network-attachment-definition-client", Version: "v1.7.7",
 		Sum:   "h1:z4P744DR+PIpkjwXSEc6TvN3L6LVzmUquFgmNm8wSUc=",
 		Files: []string{"artifacts/networks-crd.yaml"},

@@ -13,7 +13,7 @@ var rules = []*Rule{
 	renamesRule, spellingRule, capabilityRule, gitopsRule, boundaryRule,
 	immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule, readersRule,
 	imageRule, programRule, resourcesRule, environmentRule, nodesRule, lifecycleRule, wiringRule,
-	monitoringRule, receiversRule, retentionRule, priceRule, logsRule, certificationRule, displayMetadataRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
+	monitoringRule, receiversRule, credentialsRule, retentionRule, priceRule, logsRule, certificationRule, displayMetadataRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
 }
 
 // Rules returns all rules in the order in which they are asked. The last one claims everything that is left.

@@ -77,4 +77,3 @@ func printedBy(script string) string {
 	Expect(err).NotTo(HaveOccurred(), script)
 	return string(regexp.MustCompile(`\s+$`).ReplaceAll(printed, nil))
 }
-

@@ -266,6 +266,8 @@ type TenantNetwork struct {
 	Egress []Egress `json:"egress,omitempty"`
 	// Ingress admits pods of other namespaces, for example a monitoring stack.
 	Ingress []Ingress `json:"ingress,omitempty"`
+	// IngressFromNamespaces admits all pods of these namespaces: it is short for Ingress without labels and ports.
+	IngressFromNamespaces []string `json:"ingressFromNamespaces,omitempty" jsonschema:"uniqueItems,format=dns-label"`
 	// RequireEncryption refuses clusters whose network does not encrypt: MPI traffic itself is clear.
 	RequireEncryption bool `json:"requireEncryption,omitempty"`
 }

@@ -26,10 +26,14 @@ func egress(d *decode.Document, list []v1alpha1.Egress, services []Service) []Eg
 	return result
 }
 
-func ingress(d *decode.Document, list []v1alpha1.Ingress) []Pods {
-	result := make([]Pods, len(list))
-	for i := range list {
-		result[i] = pods(d, &list[i].Namespace, &list[i].PodLabels, list[i].Ports)
+func ingress(d *decode.Document, of *v1alpha1.TenantNetwork) []Pods {
+	var result []Pods
+	for i := range of.Ingress {
+		one := &of.Ingress[i]
+		result = append(result, pods(d, &one.Namespace, &one.PodLabels, one.Ports))
+	}
+	for i := range of.IngressFromNamespaces {
+		result = append(result, Pods{Namespace: writtenValue(d, &of.IngressFromNamespaces[i])})
 	}
 	return result
 }

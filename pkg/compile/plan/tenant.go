@@ -51,7 +51,7 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 		Namespaces:   sortedNames(d.Document, spec.Namespaces),
 		External:     sortedNames(d.Document, spec.ExternalRuntimes),
 		Limits:       limits(d.Document, &spec.Limits.Container),
-		Ingress:      ingress(d.Document, spec.Network.Ingress),
+		Ingress:      ingress(d.Document, &spec.Network),
 		PodSecurity:  orDefault(d.Document, &spec.PodSecurity, "the strictest Pod Security Standard, which all runtimes keep"),
 		Encrypted:    orDefault(d.Document, &spec.Network.RequireEncryption, "traffic may be in the clear"),
 		PullSecrets:  sortedNames(d.Document, spec.PullSecrets),

@@ -366,7 +366,7 @@ func TestWhoGives(t *testing.T) {
 	}
 	role, given := "", 0
 	for line := range strings.Lines(string(text)) {
-		for name, of := range map[string]string{"func viewerRules": "viewers", "func editorRules": "editors", "func adminRules": "admins", "func shellRights": "shell", "func (b *builder) sharedObjects(": "viewers", "func (b *builder) aggregated": ""} {
+		for name, of := range map[string]string{"func viewerRules": "viewers", "func editorRules": "editors", "func adminRules": "admins", "func shellRights": "shell", "func secretRights": "secrets", "func (b *builder) sharedObjects(": "viewers", "func (b *builder) aggregated": ""} {
 			if strings.HasPrefix(line, name) {
 				role = of
 			}
@@ -379,7 +379,7 @@ func TestWhoGives(t *testing.T) {
 		for _, verb := range []string{"get", "create", "delete"} {
 			said := slices.ContainsFunc(words, func(w []string) bool { return w[1] == verb }) || verb == "get" && strings.HasPrefix(rule[1], "read") || verb != "get" && strings.HasPrefix(rule[1], "write")
 			for _, w := range words {
-				if !said || slices.Contains([]string{"get", "list", "create", "delete"}, w[1]) {
+				if !said || slices.Contains([]string{"get", "list", "create", "update", "delete"}, w[1]) {
 					continue
 				}
 				if given++; roleManifest(verb, w[1]) != role {

@@ -34,6 +34,8 @@ func (k *kube) forbiddenHint(ctx context.Context, e *apierror.ExplainedError) st
 		return fmt.Sprintf("ask whoever gives rights there; in a namespace of a tenant, `people.%s` of the tenant's spec give this one", role)
 	case role == "shell":
 		return fmt.Sprintf("only admins of tenant `%s` and the groups of its `people.shell` may do this: ask its admins", tenant.Name)
+	case role == "secrets":
+		return fmt.Sprintf("only `people.secrets` of tenant `%s` may do this: ask its admins", tenant.Name)
 	case len(tenant.Admins) == 0:
 		return fmt.Sprintf("only %s of tenant `%s` may do this: ask its admins", role, tenant.Name)
 	}
@@ -56,6 +58,8 @@ func roleManifest(verb, resource string) string {
 	switch {
 	case verb == "create" && (resource == "pods/exec" || resource == "pods/portforward"):
 		return "shell"
+	case resource == "secrets" && slices.Contains([]string{"create", "update", "delete"}, verb):
+		return "secrets"
 	case verb == "delete" && resource == "pods":
 		return "admins"
 	case reads && slices.Contains(viewersRead, resource):

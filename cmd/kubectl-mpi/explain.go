@@ -119,5 +119,5 @@ func wordPage(w glossaryWord) string {
 		return fmt.Sprintf("# %s\n\n%s.\n", w.Name, capitalizeFirst(w.Meaning))
 	}
 	_, page, _ = strings.Cut(page, "\n")
-	return page + "\nMore: " + w.URL + "\n"
+	return page
 }

@@ -187,6 +187,6 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 		fmt.Fprintln(w, "No condition says this: it is what the pods show.")
 	}
 	if c.URL != "" {
-		fmt.Fprintln(w, "More:", c.URL)
+		fmt.Fprintf(w, "More: `kubectl mpi explain %s`\n", c.Reason)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestTheDocumentDescribesTheAnswers(t *testing.T) {
 	s := New(context.Background(), "v0", nil, DefaultLimits)
 	answer := httptest.NewRecorder()
-	s.ServeHTTP(answer, httptest.NewRequest("GET", "/api/v1/openapi.json", nil))
+	s.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/openapi.json", nil))
 	document, err := jsonschema.UnmarshalJSON(answer.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestChangesNeedTheHeader(t *testing.T) {
 	s := New(context.Background(), "v0", nil, DefaultLimits)
 	for _, action := range []string{"suspend", "resume", "delete"} {
 		answer := httptest.NewRecorder()
-		s.ServeHTTP(answer, httptest.NewRequest("POST", "/api/v1/trainjobs/a/b/actions/"+action, nil))
+		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/api/v1/trainjobs/a/b/actions/"+action, nil))
 		if answer.Code != http.StatusForbidden || !strings.Contains(answer.Body.String(), "NoActionHeader") {
 			t.Errorf("%s: %d %s", action, answer.Code, answer.Body)
 		}
@@ -77,7 +77,7 @@ func TestNamesThatNoAPIServerTakesAreRefused(t *testing.T) {
 	for _, path := range []string{"a/b%2Fc", "a/..%2Fx", "A/b", "a/" + strings.Repeat("x", 300), "a/%00"} {
 		for _, rest := range []string{"", "/events", "/logs", "/stream"} {
 			answer := httptest.NewRecorder()
-			s.ServeHTTP(answer, httptest.NewRequest("GET", "/api/v1/trainjobs/"+path+rest, nil))
+			s.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/api/v1/trainjobs/"+path+rest, nil))
 			if answer.Code != http.StatusBadRequest {
 				t.Errorf("%s%s: %d %s", path, rest, answer.Code, answer.Body)
 			}

@@ -54,8 +54,7 @@ func (b *builder) sharedObjects(c *plan.Cluster) {
 		b.clusterRole(shellRule, shellRole, []object.Node{shellRights()})
 	}
 	if c.WritesSecrets() != nil {
-		bring := roleRule("", []string{"create", "update", "delete"}, "secrets")
-		b.clusterRole(secretsRule, secretsRole, []object.Node{bring})
+		b.clusterRole(secretsRule, secretsRole, []object.Node{secretRights()})
 	}
 	b.aggregatedRoles(c)
 	b.clusterRole(runtimeReaderRule, runtimeReaderRole, []object.Node{roleRule("trainer.kubeflow.org", read, "clustertrainingruntimes")})
@@ -115,6 +114,10 @@ func adminRules(c *plan.Cluster) []object.Node {
 
 func shellRights() object.Node {
 	return roleRule("", []string{"create"}, "pods/exec", "pods/portforward")
+}
+
+func secretRights() object.Node {
+	return roleRule("", []string{"create", "update", "delete"}, "secrets")
 }
 
 // aggregatedRoles add TrainJobs, and jobs that the history keeps, to the roles view, edit and admin of the platform,

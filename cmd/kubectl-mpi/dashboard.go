@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 
@@ -77,22 +79,39 @@ func (k *kube) serveDashboard(ctx context.Context, f dashboardFlags) error {
 	fmt.Fprintf(k.streams.Out, "%s\n", guard.Address())
 	fmt.Fprintln(k.streams.ErrOut, "The page is served until Ctrl-C.")
 	if !f.noBrowser {
-		openBrowser(ctx, guard.Address())
+		remove, err := openBrowser(ctx, guard.Address())
+		if err != nil {
+			fmt.Fprintf(k.streams.ErrOut, "note: no browser was opened: %v\n", err)
+		}
+		defer remove()
 	}
 	return dashboard.Serve(ctx, listener, guard)
 }
 
-// openBrowser asks the desktop to open an address. The address was printed, so a failure needs no word.
-func openBrowser(ctx context.Context, address string) {
-	program, args := "xdg-open", []string{address}
+// openBrowser asks the desktop to open an address, by a file that only this user can read: other users of the machine see
+// command lines. The result removes the file.
+func openBrowser(ctx context.Context, address string) (remove func(), err error) {
+	folder, err := os.MkdirTemp("", "lockstep-dashboard-")
+	if err != nil {
+		return func() {}, err
+	}
+	remove = func() { _ = os.RemoveAll(folder) }
+	file := filepath.Join(folder, "open.html")
+	page := fmt.Sprintf("<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=%s\">", address)
+	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
+		return remove, err
+	}
+	program, args := "xdg-open", []string{file}
 	switch runtime.GOOS {
 	case "darwin":
 		program = "open"
 	case "windows":
-		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
 	}
-	browser := exec.CommandContext(ctx, program, args...) //nolint:gosec // our own address
-	if browser.Start() == nil {
-		go func() { _ = browser.Wait() }()
+	browser := exec.CommandContext(ctx, program, args...) //nolint:gosec // our own file
+	if err := browser.Start(); err != nil {
+		return remove, err
 	}
+	go func() { _ = browser.Wait() }()
+	return remove, nil
 }

@@ -44,7 +44,7 @@ func (k *kube) setSuspended(cmd *cobra.Command, name string, suspend bool) error
 	if err != nil {
 		return err
 	}
-	changed, err := act.Suspend(cmd.Context(), c, key, suspend)
+	changed, err := act.Suspend(cmd.Context(), c, key, "", suspend)
 	var refusal *act.SuspendRefusal
 	switch {
 	case errors.As(err, &refusal) && refusal.Queue != "":

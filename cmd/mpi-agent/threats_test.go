@@ -45,7 +45,7 @@ func TestEveryThreatHasATest(t *testing.T) {
 func testSources(t *testing.T, root string) string {
 	t.Helper()
 	var all strings.Builder
-	for _, dir := range []string{"pkg/mpi", "pkg/compile/lower", "cmd/mpi-agent", "test/e2e"} {
+	for _, dir := range []string{"pkg/mpi", "pkg/jobs", "pkg/compile/lower", "cmd/mpi-agent", "test/e2e"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
 				return err

@@ -96,7 +96,10 @@ func failureOf(err error) FailureDetail {
 	code := codes[e.Kind]
 	switch {
 	case apierrors.IsConflict(err):
-		code = http.StatusConflict
+		const remedy = "Look at the page again."
+		return FailureDetail{
+			Code: http.StatusConflict, Reason: "Conflict", Message: "The job was changed or made again meanwhile.", Remedy: remedy,
+		}
 	case code == 0:
 		code = http.StatusBadGateway
 	}

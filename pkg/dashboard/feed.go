@@ -49,8 +49,8 @@ type feedSource struct {
 	look    func(context.Context) (any, error)
 	c       client.WithWatch
 	options []client.ListOption
-	// every is the longest time between two looks.
-	every time.Duration
+	// every returns the longest time until the next look.
+	every func() time.Duration
 }
 
 // follow gives all states of the feed of a key from now on, until the context, the feed, or give ends.
@@ -135,7 +135,7 @@ func (one *feed) run(ctx context.Context, source feedSource) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() {
-		for pause(ctx, source.every) {
+		for pause(ctx, source.every()) {
 			if _, err := look(ctx); err != nil && !fetch.IsTransient(err) {
 				stop(err)
 			}

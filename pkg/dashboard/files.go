@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"html/template"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -90,5 +91,9 @@ func servePages(w http.ResponseWriter, r *http.Request) {
 	}
 	html := strings.ReplaceAll(body.String(), "<pre>", `<pre tabindex="0">`) // which the keyboard can scroll
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = docPage.Execute(w, map[string]any{"Title": reason, "Body": template.HTML(html)}) //nolint:gosec // ours
+	writePage(w, reason, template.HTML(html)) //nolint:gosec // ours
+}
+
+func writePage(w io.Writer, title string, body template.HTML) {
+	_ = docPage.Execute(w, map[string]any{"Title": title, "Body": body}) // a browser that went away needs no answer
 }

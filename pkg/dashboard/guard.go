@@ -4,8 +4,10 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+	"html/template"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 )
 
@@ -50,7 +52,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/start" && r.Method == http.MethodGet:
 		g.start(w, r)
 	case !g.knows(r):
-		writeError(w, http.StatusUnauthorized, "NoSession", "this browser has no session",
+		refuse(w, r, "NoSession", "this browser has no session",
 			"Open the address that `kubectl mpi dashboard` printed; each works once.")
 	default:
 		g.Inner.ServeHTTP(w, r)
@@ -66,6 +68,19 @@ func (g *Guard) knows(r *http.Request) bool {
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
+// refuse answers a request without a session: programs by JSON, people by a page.
+func refuse(w http.ResponseWriter, r *http.Request, reason, message, remedy string) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		writeError(w, http.StatusUnauthorized, reason, message, remedy)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusUnauthorized)
+	writePage(w, "No way in", template.HTML("<h1>No way in</h1><p>"+ //nolint:gosec // escaped
+		template.HTMLEscapeString(strings.ToUpper(message[:1])+message[1:])+".</p><p>"+template.HTMLEscapeString(remedy)+"</p>"))
+}
+
 // start exchanges the key for a cookie, and makes a new key.
 func (g *Guard) start(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
@@ -75,7 +90,7 @@ func (g *Guard) start(w http.ResponseWriter, r *http.Request) {
 	}
 	g.mu.Unlock()
 	if !right {
-		writeError(w, http.StatusUnauthorized, "WrongKey", "this address was used before, or is of an earlier start",
+		refuse(w, r, "WrongKey", "this address was used before, or is of an earlier start",
 			"Open the address that `kubectl mpi dashboard` printed last.")
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -88,7 +89,8 @@ func (v *visit) actions(ctx context.Context, known *rights, trainJob *trainer.Tr
 	for action, verb := range map[string]string{"suspend": "patch", "resume": "patch", "delete": "delete"} {
 		p := Permission{Allowed: known.allowed[verb]}
 		if !p.Allowed {
-			p.Missing = fmt.Sprintf("You may not %s trainjobs in namespace %s.", verb, trainJob.Namespace)
+			p.Missing = fmt.Sprintf("You may not %s jobs in namespace %s: that needs the right to %s trainjobs.",
+				action, trainJob.Namespace, verb)
 		} else if action != "delete" {
 			if refused := act.RefuseSuspend(trainJob, action == "suspend"); refused != nil {
 				p = Permission{Missing: refused.Error()}
@@ -113,9 +115,19 @@ func (v *visit) may(ctx context.Context, verb, namespace string) (bool, error) {
 // streamJob sends a job after each of its changes, until it is gone.
 func (s *Server) streamJob(v *visit, out *stream) error {
 	key, known := v.key(), &rights{}
+	var over atomic.Bool
 	source := feedSource{
-		look: func(ctx context.Context) (any, error) { return v.readDetail(ctx, known) },
-		c:    v.c, every: s.limits.Pods,
+		look: func(ctx context.Context) (any, error) {
+			d, err := v.readDetail(ctx, known)
+			over.Store(err == nil && d.Job.IsFinished())
+			return d, err
+		},
+		c: v.c, every: func() time.Duration {
+			if over.Load() {
+				return s.limits.Look
+			}
+			return s.limits.Pods
+		},
 		options: []client.ListOption{client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name}},
 	}
 	var sent string
@@ -148,7 +160,9 @@ func fingerprint(value any) string {
 
 // events returns the events of a job, the oldest first.
 func (s *Server) events(v *visit) (any, error) {
-	if _, found, err := v.readObjects(v.Context()); err == nil && found != nil {
+	if _, found, err := v.readObjects(v.Context()); err != nil {
+		return nil, err
+	} else if found != nil {
 		return itemsOf(found.Objects.Events, nil), nil
 	}
 	list, err := fetch.ReadEvents(v.Context(), v.c, v.key())
@@ -210,6 +224,9 @@ func yamlOf(value any) string {
 
 // usage returns how much the pods of a job use now.
 func (s *Server) usage(v *visit) (any, error) {
+	if _, _, err := v.readObjects(v.Context()); err != nil {
+		return nil, err
+	}
 	list, hidden, err := fetch.UsageOf(v.Context(), v.c, v.key())
 	if apierror.Explain(err).Kind == apierror.NoKind {
 		why := "this cluster does not serve metrics.k8s.io: ask its admin for metrics-server"
@@ -240,10 +257,10 @@ type Done struct {
 
 // act suspends, resumes or deletes a job.
 func (s *Server) act(v *visit) (any, error) {
-	key, action := v.key(), v.PathValue("action")
+	key, action, uid := v.key(), v.PathValue("action"), types.UID(v.URL.Query().Get("uid"))
 	switch action {
 	case "suspend", "resume":
-		changed, err := act.Suspend(v.Context(), v.c, key, action == "suspend")
+		changed, err := act.Suspend(v.Context(), v.c, key, uid, action == "suspend")
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +268,6 @@ func (s *Server) act(v *visit) (any, error) {
 			return Done{fmt.Sprintf("`%s` was so already.", key.Name)}, nil
 		}
 	case "delete":
-		uid := types.UID(v.URL.Query().Get("uid"))
 		if err := act.Delete(v.Context(), v.c, key, uid, false); err != nil {
 			return nil, err
 		}

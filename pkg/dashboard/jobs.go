@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -125,7 +126,7 @@ func (s *Server) streamList(v *visit, out *stream) error {
 	}
 	source := feedSource{
 		look: func(ctx context.Context) (any, error) { return v.readJobs(ctx, namespace) },
-		c:    v.c, options: options, every: s.limits.Look,
+		c:    v.c, options: options, every: func() time.Duration { return s.limits.Look },
 	}
 	var sent changes
 	return s.feeds.follow(v.Context(), v.user.Key+"\nlist\n"+namespace, source, func(state feedState) error {

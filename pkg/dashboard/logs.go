@@ -125,7 +125,12 @@ func (v *visit) readLogs(q logRequest, note func(string), give func([]logs.Line)
 	}
 	own := func(found *kept.Job) bool { return trainJob.UID == "" || found.UID == trainJob.UID }
 	switch {
-	case err != nil, q.attempt >= 0:
+	case err != nil:
+		if shown, failed := v.sendKeptLogs(q, own, note, give); shown || failed != nil {
+			return shown, failed
+		}
+		return false, err
+	case q.attempt >= 0:
 		return v.sendKeptLogs(q, own, note, give)
 	case mpijob.IsFinished(trainJob): // the nodes are gone, of which only the history has lines
 		whole := func(found *kept.Job) bool { return own(found) && found.Log.Whole }

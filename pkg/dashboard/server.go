@@ -35,13 +35,15 @@ type Limits struct {
 	Write time.Duration
 	// Pods is how old the pods on the page of a job may be.
 	Pods time.Duration
+	// Pulse is how often a stream without news writes a comment, by which a browser that went away is noticed.
+	Pulse time.Duration
 	// Look is how long a stream may stay without a request to the API server: a right that is withdrawn ends it then.
 	Look time.Duration
 }
 
 // DefaultLimits fit one person, who runs `kubectl mpi dashboard`.
 var DefaultLimits = Limits{Streams: 64, UserStreams: 64, Logs: 64, Write: 20 * time.Second, Pods: 2 * time.Second,
-	Look: 15 * time.Second}
+	Pulse: 15 * time.Second, Look: 15 * time.Second}
 
 // SharedLimits fit the people of a cluster. A tab has up to two streams.
 func SharedLimits() Limits {

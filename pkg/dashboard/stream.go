@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
-
-// pulse is how often a stream without news writes a comment, by which a browser that went away is noticed.
-const pulse = 15 * time.Second
 
 // errSlow ends the stream of a browser that does not read.
 var errSlow = errors.New("the browser does not read")
@@ -26,7 +24,9 @@ type stream struct {
 }
 
 // isDownload reports whether a log is asked for as a file.
-func (v *visit) isDownload() bool { return v.URL.Query().Get("download") == "true" }
+func (v *visit) isDownload() bool {
+	return strings.HasSuffix(v.URL.Path, "/logs") && v.URL.Query().Get("download") == "true"
+}
 
 // send writes an event.
 func (s *stream) send(event string, value any) error {
@@ -57,9 +57,13 @@ func (s *stream) hasBegun() bool {
 	return s.wrote
 }
 
-// fail ends a stream with an error: as the answer if nothing was written, else as its last event.
-func (s *stream) fail(f FailureDetail) {
-	if s.hasBegun() {
+// fail ends a stream with an error: as the answer if nothing was written, else as its last event. A file is cut off, so
+// that no browser takes it for whole.
+func (s *stream) fail(f FailureDetail, file bool) {
+	switch {
+	case s.hasBegun() && file:
+		panic(http.ErrAbortHandler)
+	case s.hasBegun():
 		_ = s.send("trouble", f)
 		return
 	}
@@ -70,8 +74,8 @@ func (s *stream) fail(f FailureDetail) {
 }
 
 // beat writes comments until the context ends, and cancels it if they are not read.
-func (s *stream) beat(ctx context.Context, cancel context.CancelFunc) {
-	ticker := time.NewTicker(pulse)
+func (s *stream) beat(ctx context.Context, cancel context.CancelFunc, every time.Duration) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -137,10 +141,15 @@ func (s *Server) streaming(run func(*visit, *stream) error) http.HandlerFunc {
 		} else {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("X-Accel-Buffering", "no") // NGINX would hold events back
-			go out.beat(ctx, cancel)
+			var beating sync.WaitGroup
+			beating.Go(func() { out.beat(ctx, cancel, s.limits.Pulse) })
+			defer func() {
+				cancel()
+				beating.Wait() // its writer is gone when the handler returns
+			}()
 		}
 		if err := run(v, out); err != nil && ctx.Err() == nil {
-			out.fail(failureOf(err))
+			out.fail(failureOf(err), v.isDownload())
 		}
 	}
 }

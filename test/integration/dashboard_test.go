@@ -62,6 +62,7 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		GinkgoHelper()
 		request, err := http.NewRequest(method, server.URL+path, nil) //nolint:noctx // a test
 		Expect(err).NotTo(HaveOccurred())
+		request.Header.Set(dashboard.ActionHeader, "1")
 		answer, err := http.DefaultClient.Do(request)
 		Expect(err).NotTo(HaveOccurred())
 		defer func() { _ = answer.Body.Close() }()
@@ -121,8 +122,10 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 			code, text = ask(jane, "GET", jobOf(mine, "/logs?"+query))
 			Expect([]any{code, text}).To(HaveExactElements(400, ContainSubstring("BadRequest")), query)
 		}
-		code, text = ask(jane, "GET", "/api/v1/trainjobs/"+mine+"/none")
-		Expect([]any{code, text}).To(HaveExactElements(404, ContainSubstring("NotFound")))
+		for _, part := range []string{"", "/events", "/usage", "/logs", "/configuration", "/bundle"} {
+			code, text = ask(jane, "GET", "/api/v1/trainjobs/"+mine+"/none"+part)
+			Expect([]any{code, text}).To(HaveExactElements(404, ContainSubstring("NotFound")), part)
+		}
 	})
 
 	It("pushes changes, and ends a stream whose right is withdrawn", func(ctx SpecContext) {
@@ -139,7 +142,9 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		one := listen(ctx, jane.URL+"/api/v1/trainjobs/"+mine+"/second/stream")
 		leave()
 		Expect(one.next("job")).To(ContainSubstring(`"name":"second"`))
-		code, text := ask(jane, "POST", "/api/v1/trainjobs/"+mine+"/second/actions/suspend")
+		code, text := ask(jane, "POST", "/api/v1/trainjobs/"+mine+"/second/actions/suspend?uid=of-an-earlier-job")
+		Expect([]any{code, text}).To(HaveExactElements(409, ContainSubstring("Conflict")))
+		code, text = ask(jane, "POST", "/api/v1/trainjobs/"+mine+"/second/actions/suspend")
 		Expect(code).To(Equal(200), text)
 		stored := &trainer.TrainJob{}
 		Expect(admin.Get(ctx, client.ObjectKey{Namespace: mine, Name: "second"}, stored)).To(Succeed())

@@ -119,7 +119,7 @@ describe('rights', () => {
     await button.waitFor();
     expect(await button.getAttribute('aria-disabled')).toBe('true');
     await button.hover();
-    await page.getByText(`You may not patch trainjobs in namespace ${world.namespace}.`).waitFor();
+    await page.getByText(`You may not resume jobs in namespace ${world.namespace}`).waitFor();
     await look(page, 'viewer');
   });
 

@@ -3,9 +3,11 @@ package act
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -46,12 +48,17 @@ func RefuseSuspend(trainJob *trainer.TrainJob, suspend bool) error {
 	return nil
 }
 
-// Suspend suspends or resumes a job, and reports whether that changed it. Its error is a SuspendRefusal, or from the
-// API server.
-func Suspend(ctx context.Context, c client.Client, key client.ObjectKey, suspend bool) (changed bool, err error) {
+// Suspend suspends or resumes a job, and reports whether that changed it. With a UID it changes that job only, and no
+// other that was made under its name since. Its error is a SuspendRefusal, or from the API server.
+func Suspend(
+	ctx context.Context, c client.Client, key client.ObjectKey, uid types.UID, suspend bool,
+) (changed bool, err error) {
 	trainJob := &trainer.TrainJob{}
 	if err := c.Get(ctx, key, trainJob); err != nil {
 		return false, err
+	}
+	if uid != "" && trainJob.UID != uid {
+		return false, apierrors.NewConflict(trainer.Resource("trainjobs"), key.Name, errors.New("it is another job by now"))
 	}
 	if err := RefuseSuspend(trainJob, suspend); err != nil {
 		return false, err
@@ -59,7 +66,7 @@ func Suspend(ctx context.Context, c client.Client, key client.ObjectKey, suspend
 	if ptr.Deref(trainJob.Spec.Suspend, false) == suspend {
 		return false, nil
 	}
-	patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, suspend)
+	patch := fmt.Appendf(nil, `{"metadata":{"uid":%q},"spec":{"suspend":%t}}`, trainJob.UID, suspend)
 	return true, c.Patch(ctx, trainJob, client.RawPatch(types.MergePatchType, patch))
 }
 

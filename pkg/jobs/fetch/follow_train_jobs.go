@@ -59,7 +59,8 @@ func FollowTrainJobs(ctx context.Context, c client.WithWatch, look func(context.
 
 // IsTransient reports whether an error of a client may be gone in a moment.
 func IsTransient(err error) bool {
-	return apierror.Explain(err).Kind == apierror.NoServer || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.IsInternalError(err)
+	return apierror.Explain(err).Kind == apierror.NoServer || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
+		apierrors.IsInternalError(err) || apierrors.IsTooManyRequests(err)
 }
 
 // watchOnce looks whenever something changes, until the watch ends.

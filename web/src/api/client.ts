@@ -11,7 +11,7 @@ const lost = () => new Problem(0, 'Unreachable', 'The dashboard does not answer.
   'Check that `kubectl mpi dashboard` still runs, or reload the page to log in again. It connects again by itself.');
 
 // ask sends a request and returns its JSON. A failure is always a Problem.
-async function ask<T>(path: string, init?: RequestInit): Promise<T> {
+async function ask<T>(path: string, init?: RequestInit, begun?: (answer: Response) => void): Promise<T> {
   let answer: Response;
   try {
     answer = await fetch(path, { ...init, headers: { Accept: 'application/json', ...init?.headers } });
@@ -19,6 +19,7 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
     if (init?.signal?.aborted) throw reason;
     throw lost();
   }
+  begun?.(answer);
   const body = await answer.json().catch(() => undefined);
   if (answer.ok && body !== undefined) return body as T;
   const error = body?.error;
@@ -31,11 +32,11 @@ async function ask<T>(path: string, init?: RequestInit): Promise<T> {
 }
 
 const part = encodeURIComponent;
-export const get = <T,>(path: string, signal?: AbortSignal) => ask<T>(path, { signal });
+export const get = <T,>(path: string, signal?: AbortSignal, begun?: (answer: Response) => void) =>
+  ask<T>(path, { signal }, begun);
 // Without a namespace the server takes the user's own, `` is all.
-const listQuery = (namespace?: string) => (namespace === undefined ? '' : `?namespace=${part(namespace)}`);
-export const listPath = (namespace?: string) => `/api/v1/trainjobs${listQuery(namespace)}`;
-export const listStreamPath = (namespace?: string) => `/api/v1/trainjobs/stream${listQuery(namespace)}`;
+export const listStreamPath = (namespace?: string) =>
+  `/api/v1/trainjobs/stream${namespace === undefined ? '' : `?namespace=${part(namespace)}`}`;
 export const jobPath = (namespace: string, name: string, rest = '') =>
   `/api/v1/trainjobs/${part(namespace)}/${part(name)}${rest}`;
 export const pageOf = (namespace: string, name: string, tab = '') =>

@@ -9,10 +9,10 @@ const wait = new Problem(0, 'Unreachable', 'The connection to the dashboard is l
   'The page shows the last known state and connects again by itself.');
 
 // listen opens a stream and keeps it open. `fail` gets each trouble, and undefined if it is over. A refused stream is
-// asked for again by `plain`, because only an ordinary request has the reason in it. A hidden page closes its stream: a
+// asked for again, because only an ordinary request shows the reason. A hidden page closes its stream: a
 // browser opens only six connections to a host, whatever the number of its tabs. Returns how to close it.
 export function listen(
-  path: string, plain: string, on: Record<string, (data: unknown) => void>, fail: (p?: Problem) => void,
+  path: string, on: Record<string, (data: unknown) => void>, fail: (p?: Problem) => void,
 ): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -36,10 +36,16 @@ export function listen(
       const t = parse((event as MessageEvent).data) as { message?: string; remedy?: string } | undefined;
       fail(new Problem(503, 'Trouble', t?.message ?? 'The API server does not answer.', t?.remedy));
     });
+    source.onopen = () => fail();
     source.onerror = () => {
       source?.close();
       source = undefined;
-      void get(plain).then(() => fail(wait), fail).finally(() => { if (!closed && !document.hidden) again(); });
+      void refusal(path).then((problem) => {
+        if (closed) return;
+        fail(problem);
+        // The same request would be refused again.
+        if (problem.code !== 400 && !document.hidden) again();
+      });
     };
   };
   const look = () => {
@@ -66,6 +72,17 @@ export function listen(
   };
 }
 
+// refusal returns why a stream cannot be opened now.
+async function refusal(path: string): Promise<Problem> {
+  const probe = new AbortController();
+  try {
+    await get(path, probe.signal, (answer) => { if (answer.ok) probe.abort(); });
+  } catch (reason) {
+    if (reason instanceof Problem) return reason;
+  }
+  return wait;
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -78,7 +95,7 @@ function parse(text: string): unknown {
 export type Reducers<T> = Record<string, (before: T | undefined, data: never) => T | undefined>;
 
 // useStream follows a stream. `reducers` must not change between renders.
-export function useStream<T>(path: string, plain: string, reducers: Reducers<T>): Live<T> {
+export function useStream<T>(path: string, reducers: Reducers<T>): Live<T> {
   const [state, setState] = useState<Live<T> & { path: string }>({ path });
   useEffect(() => {
     const on: Record<string, (data: unknown) => void> = {};
@@ -88,9 +105,9 @@ export function useStream<T>(path: string, plain: string, reducers: Reducers<T>)
         return value === undefined ? { path, gone: true } : { path, data: value };
       });
     }
-    return listen(path, plain, on, (trouble) =>
+    return listen(path, on, (trouble) =>
       setState((before) => ({ ...(before.path === path ? before : {}), path, trouble })));
-  }, [path, plain, reducers]);
+  }, [path, reducers]);
   // The value of another path is never shown: not even for one frame.
   return state.path === path ? state : {};
 }

@@ -29,7 +29,7 @@ export function JobPage() {
   const { namespace = '', name = '', tab } = useParams();
   const active: TabName = tabs.find((t) => t === tab) ?? 'overview';
   const path = jobPath(namespace, name);
-  const { data, trouble, gone } = useStream<JobDetail>(`${path}/stream`, path, reducers);
+  const { data, trouble, gone } = useStream<JobDetail>(`${path}/stream`, reducers);
   const now = useNow();
   const go = useNavigate();
   useTitle(`${name} ${active === 'overview' ? '' : active}`);

@@ -44,7 +44,7 @@ export function Logs({ detail, path }: { detail: JobDetail; path: string }) {
   useEffect(() => {
     let seen = '';
     let close: () => void = () => undefined;
-    close = listen(address, path, {
+    close = listen(address, {
       lines: (batch) => {
         if (!Array.isArray(batch)) return;
         // After a lost connection the server starts over.
@@ -57,7 +57,7 @@ export function Logs({ detail, path }: { detail: JobDetail; path: string }) {
       end: () => { store.set({ ended: true }); close(); },
     }, (problem) => { seen = 'lost'; setTrouble(problem); });
     return () => { close(); store.close(); };
-  }, [path, address, store]);
+  }, [address, store]);
   useEffect(() => { store.find(pattern); }, [store, pattern]);
   const hit = Math.min(current, store.hits.length - 1);
   const step = (by: number) => {
@@ -103,16 +103,16 @@ export function Logs({ detail, path }: { detail: JobDetail; path: string }) {
         </ToggleGroup>
         <Switch label="Follow" isChecked={follow} onChange={(_, v) => setFollow(v)} />
         <Button component="a" variant="secondary" size="sm" download
-          href={`${path}/logs?${asked.replace('follow=true', 'download=true')}&timestamps=${times}`}>Download</Button>
+          href={`${path}/logs?${whole(asked)}&timestamps=${times}`}>Download</Button>
       </div>
-      {trouble && <Trouble problem={trouble} />}
+      {trouble && trouble.code !== 0 && trouble.code !== 401 && <Trouble problem={trouble} />}
       {store.note && <p className="note">{visible(clip(store.note))}</p>}
       {store.lines.length > 0
         ? <LogView store={store} pattern={pattern} target={store.hits[hit]} follow={follow} setFollow={setFollow}
           wrap={wrap} times={times} />
         : !trouble && <Empty title={store.ended ? 'No lines' : 'Waiting for the first line'}>
           {store.ended ? 'No line matches what is chosen, or the pods are gone and with them their logs.'
-            : 'Lines appear here about a second after they were printed.'}</Empty>}
+            : 'Lines appear here two to three seconds after they were printed.'}</Empty>}
       <p className="small log-foot" role="status">
         {store.lines.length.toLocaleString('en')} lines
         {store.dropped > 0 && `; the first ${store.dropped.toLocaleString('en')} are not kept here: download the log`}
@@ -131,6 +131,15 @@ function logQuery(query: URLSearchParams): string {
   const tail = query.get('tail') ?? '1000';
   if (tail !== 'all') asked.set('tail', tail);
   return asked.toString();
+}
+
+// whole asks for all lines of a choice, as a file.
+function whole(asked: string): string {
+  const query = new URLSearchParams(asked);
+  query.delete('follow');
+  query.delete('tail');
+  query.set('download', 'true');
+  return query.toString();
 }
 
 interface ViewProps {

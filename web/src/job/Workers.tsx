@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { get, pageOf } from '../api/client';
 import type { Items, JobDetail, PodUsage } from '../api/types';
-import { Empty, Text, Withheld, Word } from '../parts/parts';
+import { Empty, Text, Word } from '../parts/parts';
 import { bytes } from '../words/format';
 import type { Term } from '../words/help';
 import { podsOf, ranksOf, stateOf } from './pods';
@@ -28,7 +28,6 @@ export function Workers({ detail: { job }, path }: { detail: JobDetail; path: st
   const of = new Map(usage?.items.filter((u) => u.measured).map((u) => [u.pod, u]));
   return (
     <>
-      <Withheld items={usage?.withheld} />
       <Table aria-label="Workers" variant="compact" gridBreakPoint="grid-lg">
         <Thead><Tr>{headings.map((h) => <Th key={h}><Word term={h} /></Th>)}</Tr></Thead>
         <Tbody>{pods.map((p) => (

@@ -101,7 +101,7 @@ export function patternOf(text: string): { pattern?: RegExp; wrong?: string } {
   try {
     return { pattern: new RegExp(text, /[A-Z]/.test(text) ? '' : 'i') };
   } catch (error) {
-    return { wrong: error instanceof Error ? error.message.replace(/^Invalid regular expression: /, '') : 'not valid' };
+    return { wrong: error instanceof Error ? error.message.replace(/^.*: /, '') : 'not valid' };
   }
 }
 

@@ -6,7 +6,7 @@ import { SearchIcon } from '@patternfly/react-icons/dist/esm/icons/search-icon';
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useMemo, useRef, useState } from 'react';
 import { useSearchParams } from 'react-router';
-import { get, listPath, listStreamPath } from '../api/client';
+import { get, listStreamPath } from '../api/client';
 import { useStream, type Reducers } from '../api/stream';
 import type { Items, Job, JobList, Phase } from '../api/types';
 import { Choice } from '../parts/Choice';
@@ -46,7 +46,7 @@ export function JobsPage() {
     queryKey: ['namespaces'], queryFn: ({ signal }) => get<Items<string>>('/api/v1/namespaces', signal),
   }).data;
   const namespace = view.namespace === '*' ? '' : view.namespace || undefined;
-  const { data, trouble } = useStream<Jobs>(listStreamPath(namespace), listPath(namespace), reducers);
+  const { data, trouble } = useStream<Jobs>(listStreamPath(namespace), reducers);
   const all = useMemo(() => [...(data?.byUID.values() ?? [])], [data]);
   const text = useDeferredValue(view.text);
   // Sorting by time must not run each second: the order by age and by duration changes slowly.

@@ -29,20 +29,7 @@ export function JobsTable({ jobs, view, now, set }: Props) {
     <div className="table-box" ref={box} tabIndex={0} role="region" aria-label="Table of jobs">
       <Table aria-label="Jobs" variant="compact" isStickyHeader gridBreakPoint="grid-lg"
         aria-rowcount={jobs.length + 1}>
-        <Thead>
-          <Tr aria-rowindex={1}>
-            {headings.map((term, i) => (
-              <Th key={term} className={`col-${term}`} tooltip={null}
-                sort={{
-                  columnIndex: i,
-                  sortBy: { index: sortKeys.indexOf(view.sort), direction: view.down ? 'desc' : 'asc' },
-                  onSort: (_, __, direction) => set({ sort: sortKeys[i], down: direction === 'desc' }),
-                }}>
-                <Tooltip content={help[term]}><span className="word">{term}</span></Tooltip>
-              </Th>
-            ))}
-          </Tr>
-        </Thead>
+        <Head sort={view.sort} down={view.down} set={set} />
         <Tbody>
           {before > 0 && <tr aria-hidden="true" className="gap"><td colSpan={11} style={{ height: before }} /></tr>}
           {items.map(({ index, key }) => {
@@ -55,6 +42,26 @@ export function JobsTable({ jobs, view, now, set }: Props) {
     </div>
   );
 }
+
+// Head is drawn again only if the order changes, not while the table is scrolled.
+const Head = memo(function Head({ sort, down, set }: Pick<View, 'sort' | 'down'> & Pick<Props, 'set'>) {
+  return (
+    <Thead>
+      <Tr aria-rowindex={1}>
+        {headings.map((term, i) => (
+          <Th key={term} className={`col-${term}`} tooltip={null}
+            sort={{
+              columnIndex: i,
+              sortBy: { index: sortKeys.indexOf(sort), direction: down ? 'desc' : 'asc' },
+              onSort: (_, __, direction) => set({ sort: sortKeys[i], down: direction === 'desc' }),
+            }}>
+            <Tooltip content={help[term]}><span className="word">{term}</span></Tooltip>
+          </Th>
+        ))}
+      </Tr>
+    </Thead>
+  );
+});
 
 // tick lets old rows be drawn again once a minute, not each second.
 function tick(job: Job, now: number): number {

@@ -24,7 +24,7 @@ export const phases: Record<Phase, PhaseWords> = {
   Starting: { tone: 'teal', meaning: 'All pods run, and the launcher waits until all nodes answer.',
     usual: 'One or two seconds.', next: 'Look at Workers for the node that does not answer.' },
   Running: { tone: 'teal', meaning: 'All nodes answered, and the command runs.',
-    usual: 'As long as the program.', next: 'Follow its logs.' },
+    usual: 'Until the program ends.', next: 'Follow its logs.' },
   Restarting: { tone: 'orange', meaning: 'A fault of the infrastructure ended the job; it is being started again.',
     usual: 'Seconds, until all pods are gone.', next: 'Wait; Overview lists the earlier attempts.' },
   Complete: { tone: 'green', meaning: 'The launcher succeeded; the job is over.', usual: 'Final.',

@@ -1,12 +1,12 @@
 import { Progress, Tooltip } from '@patternfly/react-core';
-import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
+import { Table, Tbody, Th, Thead, Tr } from '@patternfly/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useRef } from 'react';
+import { memo, useRef, type ReactNode, type RefObject } from 'react';
 import { Link } from 'react-router';
 import { pageOf } from '../api/client';
 import type { Job } from '../api/types';
-import { State, Text } from '../parts/parts';
-import { clock, since } from '../words/format';
+import { LightState, Text } from '../parts/parts';
+import { clock, shown, since } from '../words/format';
 import { help, type Term } from '../words/help';
 import { frameworkOf, ownerOf, sortKeys, type View } from './filter';
 
@@ -15,31 +15,38 @@ const headings: Term[] = ['Name', 'State', 'Progress', 'Ready', 'Slots', 'Runtim
 
 interface Props { jobs: Job[]; view: View; now: number; set: (change: Partial<View>) => void }
 
-// JobsTable draws only the rows in sight: 1,000 jobs cost as much as 30.
+// JobsTable is drawn again when jobs change. While it is scrolled, only Rows is.
 export function JobsTable({ jobs, view, now, set }: Props) {
   const box = useRef<HTMLDivElement>(null);
+  return (
+    <div className="table-box" ref={box} tabIndex={0} role="region" aria-label="Table of jobs">
+      <Table aria-label="Jobs" variant="compact" isStickyHeader gridBreakPoint="grid-lg"
+        aria-rowcount={jobs.length + 1}>
+        <Head sort={view.sort} down={view.down} set={set} />
+        <Rows jobs={jobs} now={now} box={box} />
+      </Table>
+    </div>
+  );
+}
+
+// Rows draws only the rows in sight: 1,000 jobs cost as much as 30.
+function Rows({ jobs, now, box }: Pick<Props, 'jobs' | 'now'> & { box: RefObject<HTMLDivElement | null> }) {
   const rows = useVirtualizer({
-    count: jobs.length, getScrollElement: () => box.current, estimateSize: () => 45, overscan: 12,
+    count: jobs.length, getScrollElement: () => box.current, estimateSize: () => 45, overscan: 6,
     getItemKey: (i) => jobs[i]?.uid ?? i,
   });
   const items = rows.getVirtualItems();
   const before = items[0]?.start ?? 0;
   const after = rows.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <div className="table-box" ref={box} tabIndex={0} role="region" aria-label="Table of jobs">
-      <Table aria-label="Jobs" variant="compact" isStickyHeader gridBreakPoint="grid-lg"
-        aria-rowcount={jobs.length + 1}>
-        <Head sort={view.sort} down={view.down} set={set} />
-        <Tbody>
-          {before > 0 && <tr aria-hidden="true" className="gap"><td colSpan={11} style={{ height: before }} /></tr>}
-          {items.map(({ index, key }) => {
-            const job = jobs[index];
-            return job && <Row key={key} job={job} index={index} now={tick(job, now)} measure={rows.measureElement} />;
-          })}
-          {after > 0 && <tr aria-hidden="true" className="gap"><td colSpan={11} style={{ height: after }} /></tr>}
-        </Tbody>
-      </Table>
-    </div>
+    <Tbody>
+      {before > 0 && <tr aria-hidden="true" className="gap"><td colSpan={11} style={{ height: before }} /></tr>}
+      {items.map(({ index, key }) => {
+        const job = jobs[index];
+        return job && <Row key={key} job={job} index={index} now={tick(job, now)} measure={rows.measureElement} />;
+      })}
+      {after > 0 && <tr aria-hidden="true" className="gap"><td colSpan={11} style={{ height: after }} /></tr>}
+    </Tbody>
   );
 }
 
@@ -74,43 +81,47 @@ interface RowProps { job: Job; index: number; now: number; measure: (e: Element 
 
 const Row = memo(function Row({ job, index, now, measure }: RowProps) {
   const percent = job.progress?.percent;
+  // Plain elements with PatternFly's classes: its own cells cost too much while the table is scrolled.
+  const cell = (label: string, children: ReactNode, kind = '') =>
+    <td data-label={label} className={`pf-v6-c-table__td ${kind}`}>{children}</td>;
+  const cut = 'pf-m-truncate';
   return (
-    <Tr ref={measure} data-index={index} aria-rowindex={index + 2}>
-      <Td dataLabel="Name" className="col-Name" modifier="truncate">
-        <Link to={pageOf(job.namespace, job.name)}><Text most={300}>{job.name}</Text></Link>
-      </Td>
-      <Td dataLabel="State" className="col-State">
-        <State phase={job.phase} />
-        {job.cause && (
-          <Tooltip content={<Text most={600}>{job.cause.message || job.cause.text}</Text>}>
-            <Link to={pageOf(job.namespace, job.name)} className="reason">
-              <Text most={60}>{job.cause.reason}</Text>
-            </Link>
-          </Tooltip>
-        )}
-      </Td>
-      <Td dataLabel="Progress">
-        {percent === undefined ? '–'
-          : <Progress value={percent} size="sm" aria-label={`Progress of ${job.name}`} className="progress" />}
-      </Td>
-      <Td dataLabel="Ready" className="number">{job.pods ? `${job.pods.ready}/${job.pods.want}` : '–'}</Td>
-      <Td dataLabel="Slots" className="number">{job.world?.slots ?? '–'}</Td>
-      <Td dataLabel="Runtime" modifier="truncate">
-        <Text most={100}>{job.runtime?.name}</Text>
-        {frameworkOf(job) && <span className="framework">{frameworkOf(job).slice(0, 20)}</span>}
-      </Td>
-      <Td dataLabel="Queue" modifier="truncate">
-        <Text most={80}>{job.queue?.name}</Text>
-        {!!job.queue?.position && <strong className="position">#{job.queue.position}</strong>}
-      </Td>
-      <Td dataLabel="Owner" modifier="truncate"><Text most={80}>{ownerOf(job)}</Text></Td>
-      <Td dataLabel="Namespace" modifier="truncate"><Text most={80}>{job.namespace}</Text></Td>
-      <Td dataLabel="Duration" className="number">{since(job.times?.started, job.times?.ended, now)}</Td>
-      <Td dataLabel="Age" className="number">
+    <tr ref={measure} data-index={index} aria-rowindex={index + 2} className="pf-v6-c-table__tr">
+      {cell('Name', <Link to={pageOf(job.namespace, job.name)}><Text most={300}>{job.name}</Text></Link>,
+        `col-Name ${cut}`)}
+      {cell('State', (
+        <>
+          <LightState phase={job.phase} />
+          {job.cause && (
+            <Link to={pageOf(job.namespace, job.name)} className="reason"
+              title={shown(job.cause.message || job.cause.text, 600)}><Text most={60}>{job.cause.reason}</Text></Link>
+          )}
+        </>
+      ), 'col-State')}
+      {cell('Progress', percent === undefined ? '–'
+        : <Progress value={percent} size="sm" aria-label={`Progress of ${job.name}`} className="progress" />)}
+      {cell('Ready', job.pods ? `${job.pods.ready}/${job.pods.want}` : '–', 'number')}
+      {cell('Slots', job.world?.slots ?? '–', 'number')}
+      {cell('Runtime', (
+        <>
+          <Text most={100}>{job.runtime?.name}</Text>
+          {frameworkOf(job) && <span className="framework">{frameworkOf(job).slice(0, 20)}</span>}
+        </>
+      ), cut)}
+      {cell('Queue', (
+        <>
+          <Text most={80}>{job.queue?.name}</Text>
+          {!!job.queue?.position && <strong className="position">#{job.queue.position}</strong>}
+        </>
+      ), cut)}
+      {cell('Owner', <Text most={80}>{ownerOf(job)}</Text>, cut)}
+      {cell('Namespace', <Text most={80}>{job.namespace}</Text>, cut)}
+      {cell('Duration', since(job.times?.started, job.times?.ended, now), 'number')}
+      {cell('Age', (
         <time dateTime={job.times?.created} title={`${clock(job.times?.created)} UTC`}>
           {since(job.times?.created, undefined, now)}
         </time>
-      </Td>
-    </Tr>
+      ), 'number')}
+    </tr>
   );
 });

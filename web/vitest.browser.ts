@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 // The tests in test/ open the page in a real browser. test/e2e/dashboard_test.go starts them, beside a real cluster.
 export default defineConfig({
   test: {
-    environment: 'node', fileParallelism: false, testTimeout: 120_000,
+    environment: 'node', fileParallelism: false, testTimeout: 300_000,
     include: [process.env.LOCKSTEP_PAGE_NUMBERS ? 'test/**/*.bench.ts' : 'test/**/*.test.ts'],
     hookTimeout: 120_000, reporters: ['verbose'],
   },

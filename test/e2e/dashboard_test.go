@@ -76,7 +76,7 @@ func runInBrowser(ctx SpecContext, environment ...string) string {
 	tests.Env = append(append(tests.Env, "LOCKSTEP_PAGE_WORLD="+string(world), "NO_COLOR=1"), environment...)
 	session, err := gexec.Start(tests, GinkgoWriter, GinkgoWriter)
 	Expect(err).NotTo(HaveOccurred())
-	Eventually(session).WithTimeout(platform.ScaleTimeout(10 * time.Minute)).Should(gexec.Exit(0))
+	Eventually(session).WithTimeout(platform.ScaleTimeout(15 * time.Minute)).Should(gexec.Exit(0))
 	return pictures
 }
 

@@ -44,7 +44,7 @@ describe('UC1: watch', () => {
     await list.evaluate(() => { (window as never as { same: boolean }).same = true; });
     await submit('watched', ['mpirun', '--output', 'tag', 'python3', '-c', trains]);
     const row = list.getByRole('row', { name: /watched/ });
-    await row.waitFor({ timeout: 5_000 });
+    await row.waitFor();
     await row.getByText('Running').waitFor({ timeout: 60_000 });
     expect(await list.evaluate(() => (window as never as { same: boolean }).same)).toBe(true);
     await look(list, 'jobs');
@@ -54,7 +54,7 @@ describe('UC1: watch', () => {
     await page.getByText('rank', { exact: false }).first().waitFor();
     await page.locator('.pod.ready').first().waitFor();
     await expect.poll(() => page.locator('.pod.ready').count()).toBeGreaterThanOrEqual(2);
-    await page.getByText('loss', { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText('loss', { exact: true }).waitFor();
     await look(page, 'overview');
 
     await page.getByRole('tab', { name: 'Workers' }).click();
@@ -65,7 +65,7 @@ describe('UC1: watch', () => {
     await page.getByRole('tab', { name: 'Logs' }).click();
     await page.getByText(/needle-\d+-3/).first().waitFor();
     await page.getByLabel('Search the log by a regular expression').fill('needle-(3|5)-[01]$');
-    await page.getByText(/^\d of 4$/).waitFor({ timeout: 20_000 });
+    await page.getByText(/^\d of 4$/).waitFor();
     await page.getByRole('button', { name: 'Next match' }).click();
     await page.getByText('2 of 4').waitFor();
     await look(page, 'logs');

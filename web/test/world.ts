@@ -94,7 +94,7 @@ export async function open(user: User, path: string, { expected, kubeconfig, ...
     viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', ...options, storageState: state,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(45_000); // a busy machine
   const note = (text: string) => { if (!expected?.test(text)) faults.push(text); };
   page.on('pageerror', (error) => note(`${path}: ${error.message}`));
   page.on('console', (m) => { if (m.type() === 'error') note(`${path}: ${m.text()} ${m.location().url}`); });

@@ -204,7 +204,7 @@ func (k *kube) printKept(ctx context.Context, found *kept.Job, f logsFlags) erro
 	if err != nil {
 		return err
 	}
-	if found.Log.Cut || found.Log.Note != "" || !found.Log.Whole {
+	if !found.Log.IsComplete() {
 		fmt.Fprintf(k.streams.ErrOut, "note: not all lines were kept. %s\n", found.Log.Note)
 	}
 	r := kept.LogRequest{Attempt: f.attempt, Want: f.wantsSource, Since: f.from, Tail: f.tail}

@@ -196,7 +196,7 @@ func (k *kube) printLogs(ctx context.Context, name string, f logsFlags) error {
 	}
 	if f.wantsNodes() && mpijob.IsFinished(job) {
 		// JobSet deletes the pods of nodes at the end.
-		if found := k.keptOf(ctx, job); found != nil && found.Log.Whole && !found.Log.Cut && found.Log.Note == "" {
+		if found := k.keptOf(ctx, job); found != nil && found.Log.IsComplete() {
 			return k.printKept(ctx, found, f)
 		}
 	}

@@ -160,7 +160,8 @@ func fingerprint(value any) string {
 
 // events returns the events of a job, the oldest first.
 func (s *Server) events(v *visit) (any, error) {
-	if _, found, err := v.readObjects(v.Context()); err != nil {
+	gone := v.c.Get(v.Context(), v.key(), &trainer.TrainJob{})
+	if found, err := v.keptIfGone(v.Context(), gone); err != nil {
 		return nil, err
 	} else if found != nil {
 		return itemsOf(found.Objects.Events, nil), nil
@@ -224,7 +225,8 @@ func yamlOf(value any) string {
 
 // usage returns how much the pods of a job use now.
 func (s *Server) usage(v *visit) (any, error) {
-	if _, _, err := v.readObjects(v.Context()); err != nil {
+	gone := v.c.Get(v.Context(), v.key(), &trainer.TrainJob{})
+	if _, err := v.keptIfGone(v.Context(), gone); err != nil {
 		return nil, err
 	}
 	list, hidden, err := fetch.UsageOf(v.Context(), v.c, v.key())

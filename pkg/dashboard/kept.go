@@ -14,17 +14,26 @@ import (
 
 // readObjects reads a job, or the history of a job that is gone. The second result is nil for a live job.
 func (v *visit) readObjects(ctx context.Context) (view.JobObjects, *kept.Job, error) {
-	o, gone := fetch.ReadJob(ctx, v.c, v.key())
-	if !apierrors.IsNotFound(gone) {
-		return o, nil, gone
-	}
-	found, err := v.findKept(ctx)
+	o, err := fetch.ReadJob(ctx, v.c, v.key())
+	found, err := v.keptIfGone(ctx, err)
 	if err != nil || found == nil {
-		return o, nil, gone
+		return o, nil, err
 	}
 	o = found.View(time.Now())
 	o.Runtime, _ = fetch.ReadRuntime(ctx, v.c, o.TrainJob) // it may be gone, too
 	return o, found, nil
+}
+
+// keptIfGone takes the error of reading a job. For a job that is gone it returns what the history keeps of it, if any,
+// in place of the error.
+func (v *visit) keptIfGone(ctx context.Context, err error) (*kept.Job, error) {
+	if !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	if found, failed := v.findKept(ctx); failed == nil && found != nil {
+		return found, nil
+	}
+	return nil, err
 }
 
 // findKept returns the youngest kept job of the name in the path, nil without one.
@@ -42,7 +51,7 @@ func (v *visit) sendKeptLogs(
 	if err != nil || found == nil || found.Log.Bytes == 0 || !wanted(found) {
 		return false, nil //nolint:nilerr // a cluster without a history is no fault
 	}
-	if found.Log.Cut || found.Log.Note != "" || !found.Log.Whole {
+	if !found.Log.IsComplete() {
 		note("not all lines were kept. " + found.Log.Note)
 	}
 	r := kept.LogRequest{Attempt: q.attempt, Want: q.options.Want, Tail: -1}

@@ -121,8 +121,8 @@ func secretRights() object.Node {
 }
 
 // aggregatedRoles add TrainJobs, and jobs that the history keeps, to the roles view, edit and admin of the platform,
-// for namespaces that are not a tenant's: nobody gets one of those in a namespace of a tenant from us. `view` is a part
-// of `edit`, and that of `admin`, so that two roles are enough.
+// for namespaces outside of tenants: the compiler binds none of them in a namespace of a tenant. `view` is a part of
+// `edit`, and `edit` of `admin`, so that two roles are enough.
 // The roles of tenants add nothing: an admin of a tenant has less than `edit`, on purpose. Nothing here holds for the whole cluster,
 // and runtimes, quotas and queues stay in git.
 func (b *builder) aggregatedRoles(c *plan.Cluster) {

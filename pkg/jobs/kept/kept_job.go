@@ -54,6 +54,9 @@ type Log struct {
 	Note  string `json:"note,omitempty"`
 }
 
+// IsComplete reports whether no line is known to be missing.
+func (l *Log) IsComplete() bool { return l.Whole && !l.Cut && l.Note == "" }
+
 // JobList is a list of them.
 type JobList struct {
 	metav1.TypeMeta `json:",inline"`

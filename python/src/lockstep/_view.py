@@ -134,15 +134,15 @@ class _Subject:
         """By the maker of the JobSet; without one, by record and label of the TrainJob, which users may write."""
         if self.ours:
             return CONTROLLER
-        told = ""
+        recorded = ""
         if self.record:
             # A record of an earlier release has conditions only; companions leave out that the job was created.
             earlier = CONTROLLER if any(c.get("type") == "Created" for c in self.record["conditions"]) else COMPANION
-            told = str(self.record.get("executor", earlier))
+            recorded = str(self.record.get("executor", earlier))
         if self.o.jobset is not None:
-            return COMPANION if told == COMPANION else STOCK
-        if told:
-            return told
+            return COMPANION if recorded == COMPANION else STOCK
+        if recorded:
+            return recorded
         return CONTROLLER if labels(self.trainjob).get(TRAINJOB_LABEL) == name(self.trainjob) else STOCK
 
     # Its phase.

@@ -29,7 +29,7 @@ const (
 	kueueExpected = 10 * time.Second
 )
 
-// WaitPrefix begins what is said of the wait in a queue.
+// WaitPrefix begins the text about a wait in a queue.
 const WaitPrefix = "; waits in queue `"
 
 // IsQueued reports whether a job is suspended, said so, and names a queue of Kueue.

@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"fmt"
-	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
@@ -89,10 +89,7 @@ func (g *GitOps) OldestVersion() string {
 
 // EarlierVersion compares two minor versions whose form was checked.
 func EarlierVersion(a, b string) bool {
-	var x, y [2]int
-	_, _ = fmt.Sscanf(a, "%d.%d", &x[0], &x[1])
-	_, _ = fmt.Sscanf(b, "%d.%d", &y[0], &y[1])
-	return slices.Compare(x[:], y[:]) < 0
+	return version.MustParseGeneric(a).LessThan(version.MustParseGeneric(b))
 }
 
 // engineNamespace is where each engine is by its own installation guide.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -58,8 +59,8 @@ func readDirectory(reader *zip.Reader) *schemaArchive {
 	for _, file := range reader.File {
 		a.files[file.Name] = file
 		folder, _, _ := strings.Cut(file.Name, "/")
-		var minor int
-		if _, err := fmt.Sscanf(folder, "1.%d", &minor); err == nil && !slices.Contains(a.minors, minor) {
+		number, isVersion := strings.CutPrefix(folder, "1.")
+		if minor, err := strconv.Atoi(number); isVersion && err == nil && !slices.Contains(a.minors, minor) {
 			a.minors = append(a.minors, minor)
 		}
 	}

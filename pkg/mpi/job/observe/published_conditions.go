@@ -63,7 +63,8 @@ func (o Observed) PublishedRestarts() int {
 // ParsePublishedRestarts reads from conditions how often a job was started again, and how often its runtime allowed that then; 0 and 0 where it never was.
 func ParsePublishedRestarts(conditions []metav1.Condition) (number, limit int) {
 	if c := apimeta.FindStatusCondition(conditions, job.Restarting); c != nil {
-		if n, err := fmt.Sscanf(c.Message, RestartFormat, &number, &limit); n != 2 || err != nil {
+		n, err := fmt.Sscanf(c.Message, RestartFormat, &number, &limit) //nolint:forbidigo // no field of the status has it
+		if n != 2 || err != nil {
 			return 0, 0
 		}
 	}

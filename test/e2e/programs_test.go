@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -39,25 +40,39 @@ metadata: {name: NAME}
 spec: {runtimeRef: {name: openmpi5-cpu}, trainer: {numNodes: 2, numProcPerNode: 2, command: [mpirun, mpi-hello]}}
 `
 
-var _ = Describe("A program in the cluster", func() {
-	It("submits a job with its own token if a spec names its account", func(ctx SpecContext) {
+// notebook is a program as one writes it in a notebook.
+const notebook = `
+from lockstep import MPIClient, MPITrainer
+client = MPIClient(namespace="NAMESPACE")
+name = client.train("openmpi5-cpu", trainer=MPITrainer(nodes=2, command=["mpirun", "mpi-hello"]))
+print(name, client.wait(name, timeout=120).phase)
+client.delete(name)
+`
+
+var _ = Describe("A program in the cluster", Ordered, func() {
+	var editor, admin mpiCommand
+	kubectl := func(input string, args ...string) *gexec.Session {
+		GinkgoHelper()
+		command := admin.command(filepath.Join(admin.folder, "kubectl"), args...)
+		command.Stdin = strings.NewReader(input)
+		session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		return session.Wait(2 * time.Minute)
+	}
+
+	BeforeAll(func(ctx SpecContext) {
 		Expect(cluster.AdmitEditors(ctx, tenant, "{serviceAccount: ci/robot}")).To(Succeed())
-		editor := newMPICommand(ctx)
-		admin := mpiCommand{folder: editor.folder, kubeconfig: cluster.Kubeconfig}
-		kubectl := func(input string, args ...string) *gexec.Session {
-			GinkgoHelper()
-			command := admin.command(filepath.Join(admin.folder, "kubectl"), args...)
-			command.Stdin = strings.NewReader(input)
-			session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
-			Expect(err).NotTo(HaveOccurred())
-			return session.Wait(2 * time.Minute)
-		}
+		editor = newMPICommand(ctx)
+		admin = mpiCommand{folder: editor.folder, kubeconfig: cluster.Kubeconfig}
 		Expect(kubectl("", "create", "namespace", programs)).To(gexec.Exit(0))
 		DeferCleanup(func() { kubectl("", "delete", "namespace", programs, "--wait=false") })
 		named, unnamed := strings.ReplaceAll(robots, "NAME", "robot"), strings.ReplaceAll(robots, "NAME", "other")
 		Expect(kubectl(named+unnamed, "apply", "-f", "-")).To(gexec.Exit(0))
 		ready := kubectl("", "wait", "pods", "-n", programs, "--all", "--for=condition=Ready", "--timeout=2m")
 		Expect(ready).To(gexec.Exit(0))
+	})
+
+	It("submits a job with its own token if a spec names its account", func() {
 		program, err := os.ReadFile(filepath.Join(editor.folder, "kubectl-mpi"))
 		Expect(err).NotTo(HaveOccurred())
 		for _, pod := range []string{"robot", "other"} {
@@ -88,5 +103,26 @@ var _ = Describe("A program in the cluster", func() {
 		Expect([]string{made.Name, made.Namespace}).To(Equal([]string{name, tenant}))
 		Expect(in("robot", "", "wait", name, "--timeout=2m")).To(gexec.Exit(0))
 		Expect(in("robot", "", "delete", name)).To(gexec.Exit(0))
+	})
+
+	It("trains with Python and its own token, in the lines of a notebook", func(ctx SpecContext) {
+		installed, _, _ := installedPackage(ctx)
+		// 3.13 is the Python of the image.
+		sdk := output(exec.CommandContext(ctx, filepath.Join("..", "suite", "kubeflow")), "TARGET_PYTHON=3.13")
+		for _, folder := range []string{installed, sdk} {
+			tar := exec.CommandContext(ctx, "tar", "-C", folder, "--exclude=__pycache__", "-cf", "-", ".")
+			packed, err := tar.Output()
+			Expect(err).NotTo(HaveOccurred())
+			unpack := "import sys, tarfile\n" +
+				"tarfile.open(fileobj=sys.stdin.buffer, mode='r|').extractall('/tmp/packages', filter='data')"
+			in := []string{"exec", "-i", "robot", "-n", programs, "--", "python3", "-c", unpack}
+			Expect(kubectl(string(packed), in...)).To(gexec.Exit(0))
+		}
+		program := strings.ReplaceAll(notebook, "NAMESPACE", tenant)
+		Expect(len(strings.Split(strings.TrimSpace(program), "\n"))).To(BeNumerically("<=", 10))
+		ran := kubectl(program, "exec", "-i", "robot", "-n", programs, "--",
+			"env", "PYTHONPATH=/tmp/packages", "python3", "-")
+		Expect(ran).To(gexec.Exit(0))
+		Expect(string(ran.Out.Contents())).To(HaveSuffix(" Complete\n"))
 	})
 })

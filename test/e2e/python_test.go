@@ -55,27 +55,37 @@ func snippet() string {
 	return string(found[1])
 }
 
-// packaged builds the wheel, installs it beside what it needs, and returns how the tenant's editor runs python3 with it.
-func packaged(ctx context.Context) func(arguments ...string) string {
+// output runs a program and returns what it prints.
+func output(command *exec.Cmd, environment ...string) string {
+	GinkgoHelper()
+	command.Env = append(command.Environ(), environment...)
+	out, err := command.Output()
+	Expect(err).NotTo(HaveOccurred(), "%s%s", out, stderrOf(err))
+	return strings.TrimSpace(string(out))
+}
+
+// installedPackage builds the wheel and installs it, and returns its folder, those of Kubeflow's SDK and of the tools for tests.
+func installedPackage(ctx context.Context) (installed, sdk, tools string) {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
-	output := func(command *exec.Cmd, environment ...string) string {
-		GinkgoHelper()
-		command.Env = append(command.Environ(), environment...)
-		out, err := command.Output()
-		Expect(err).NotTo(HaveOccurred(), "%s%s", out, stderrOf(err))
-		return strings.TrimSpace(string(out))
-	}
-	sdk := output(exec.CommandContext(ctx, filepath.Join("..", "suite", "kubeflow")))
-	tools := output(exec.CommandContext(ctx, filepath.Join("..", "suite", "packages"), "python-tools", "python/requirements.txt"))
+	sdk = output(exec.CommandContext(ctx, filepath.Join("..", "suite", "kubeflow")))
+	tools = output(exec.CommandContext(ctx, filepath.Join("..", "suite", "packages"), "python-tools", "python/requirements.txt"))
 	build := exec.CommandContext(ctx, "python3", "-m", "hatchling", "build", "-t", "wheel", "-d", folder)
 	build.Dir = filepath.Join("..", "..", "python")
 	output(build, "PYTHONPATH="+tools)
 	wheels, err := filepath.Glob(filepath.Join(folder, "*.whl"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(wheels).To(HaveLen(1))
-	installed := filepath.Join(folder, "installed")
+	installed = filepath.Join(folder, "installed")
 	output(exec.CommandContext(ctx, "python3", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--target", installed, wheels[0])) //nolint:gosec // what was built here
+	return installed, sdk, tools
+}
+
+// packaged returns how the tenant's editor runs python3 with the package.
+func packaged(ctx context.Context) func(arguments ...string) string {
+	GinkgoHelper()
+	installed, sdk, tools := installedPackage(ctx)
+	folder := GinkgoT().TempDir()
 	config := filepath.Join(folder, "kubeconfig")
 	Expect(cluster.EditorKubeconfig(ctx, tenant, config)).To(Succeed())
 	return func(arguments ...string) string {

@@ -26,6 +26,16 @@ func (p *Platform) AdmitEditors(ctx context.Context, tenant string, editors ...s
 }
 
 func (p *Platform) admit(ctx context.Context, root, tenant, key string, more []string) error {
+	list := key + ": ["
+	return p.amend(ctx, root, tenant, list, list+strings.Join(more, ", ")+", ")
+}
+
+// Amend changes the spec of a tenant at a text, for as long as Admit.
+func (p *Platform) Amend(ctx context.Context, tenant, text, replacement string) error {
+	return p.amend(ctx, p.tools.Root, tenant, text, replacement)
+}
+
+func (p *Platform) amend(ctx context.Context, root, tenant, old, replacement string) error {
 	bundle, err := os.MkdirTemp("", "lockstep-admit-")
 	if err != nil {
 		return err
@@ -39,11 +49,10 @@ func (p *Platform) admit(ctx context.Context, root, tenant, key string, more []s
 	if err != nil {
 		return err
 	}
-	list := key + ": ["
-	if !bytes.Contains(text, []byte(list)) {
-		return fmt.Errorf("%s has no %s", spec, list)
+	if !bytes.Contains(text, []byte(old)) {
+		return fmt.Errorf("%s has no %s", spec, old)
 	}
-	text = bytes.Replace(text, []byte(list), []byte(list+strings.Join(more, ", ")+", "), 1)
+	text = bytes.Replace(text, []byte(old), []byte(replacement), 1)
 	if err := os.WriteFile(spec, text, 0o600); err != nil {
 		return err
 	}

@@ -148,6 +148,11 @@ var catalog = []family{
 		packages: under("github.com/grafana/loki/v3/cmd", "loki"),
 	},
 	{
+		// S3 on a folder.
+		folder: "versitygw", seconds: 90, module: "github.com/versity/versitygw", extra: true,
+		packages: under("github.com/versity/versitygw/cmd", "versitygw"),
+	},
+	{
 		// Of OpenTelemetry's collector the parts that mixin/logs/collector.yaml names.
 		folder: "collector", seconds: 80, module: "github.com/open-telemetry/opentelemetry-collector-contrib/receiver/filelogreceiver", extra: true,
 		packages: map[string]string{"collector": "lockstep.dev/lockstep/test/cluster/programs/collector"},

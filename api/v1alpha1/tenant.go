@@ -46,6 +46,8 @@ type TenantSpec struct {
 	Secrets []StoredSecret `json:"secrets,omitempty"`
 	// ObjectStore is where jobs keep data and checkpoints.
 	ObjectStore *ObjectStore `json:"objectStore,omitempty"`
+	// GitOps lets the engine of a cluster that has one apply TrainJobs from a repository of the tenant.
+	GitOps *TenantGitOps `json:"gitops,omitempty"`
 	// Alerts says who is told of the tenant's jobs that failed or do not get on, on clusters that have `monitoring.notify`.
 	Alerts []Receiver `json:"alerts,omitempty"`
 	// Variants are runtimes of this tenant alone: a catalog runtime with some values changed.
@@ -172,6 +174,22 @@ type ObjectStore struct {
 	Secret string `json:"secret" jsonschema:"required,format=dns-name"`
 	// Endpoint is the URL of the store, without credentials; missing means that the secret says it.
 	Endpoint string `json:"endpoint,omitempty" jsonschema:"format=https-url"`
+}
+
+// TenantGitOps is a repository of the tenant from which Flux or Argo CD applies TrainJobs, and nothing else, into the
+// tenant's namespaces. People with the right to push there start jobs as editors do. A job runs once: an ended one stays until
+// its file goes, and another run is another name.
+type TenantGitOps struct {
+	// Jobs must be true for anything to be applied.
+	Jobs bool `json:"jobs" jsonschema:"required"`
+	// Repository is the URL of the tenant's git repository.
+	Repository string `json:"repository" jsonschema:"required,format=git-url"`
+	// Secret with the credentials of the repository, in the namespace of Flux. Argo CD finds credentials by the URL.
+	Secret string `json:"secret,omitempty" jsonschema:"format=dns-name"`
+	// Revision is the branch that is applied.
+	Revision string `json:"revision,omitempty" jsonschema:"default=main"`
+	// Path is the folder of the TrainJobs; missing means the whole repository.
+	Path string `json:"path,omitempty" jsonschema:"format=path"`
 }
 
 // Receiver is who is told of alerts, in at least one of the three ways.

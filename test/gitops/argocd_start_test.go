@@ -23,10 +23,7 @@ func startArgoCD(ctx context.Context, repository string) {
 	}
 	run(kubectl, "apply", "--namespace", "argocd", "-k", filepath.Join(programs["ARGOCD_MODULE"], "manifests/base/config"))
 	run(kubectl, "config", "set-context", "--current", "--namespace", "argocd")
-	Expect(admin.Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "platform", Labels: map[string]string{"argocd.argoproj.io/secret-type": "repository"}},
-		StringData: map[string]string{"type": "git", "url": repository, "insecure": "true"}, // the certificate of the test's server
-	})).To(Succeed())
+	register(ctx, "platform", repository)
 
 	redis := miniredis.NewMiniRedis()
 	Expect(redis.StartAddr("127.0.0.1:0")).To(Succeed())
@@ -44,4 +41,13 @@ func startArgoCD(ctx context.Context, repository string) {
 	}
 	start("ARGOCD", append(environment, "ARGOCD_BINARY_NAME=argocd-repo-server"), "--disable-tls", "--redis="+redis.Addr())
 	start("ARGOCD", append(environment, "ARGOCD_BINARY_NAME=argocd-application-controller"), "--repo-server=127.0.0.1:8081", "--repo-server-plaintext", "--redis="+redis.Addr())
+}
+
+// register makes a repository known to Argo CD, which does not trust the certificate of the test's server.
+func register(ctx context.Context, name, repository string) {
+	GinkgoHelper()
+	Expect(admin.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: name, Labels: map[string]string{"argocd.argoproj.io/secret-type": "repository"}},
+		StringData: map[string]string{"type": "git", "url": repository, "insecure": "true"},
+	})).To(Succeed())
 }

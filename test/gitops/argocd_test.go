@@ -134,6 +134,33 @@ var _ = Describe("Argo CD", Ordered, ContinueOnFailure, func() {
 		Expect(found(ctx, "networking.k8s.io/v1", "NetworkPolicy", "geology", "open")).To(BeFalse())
 	})
 
+	var jobs *gitServer
+	startJobs := func() *gitServer {
+		if jobs == nil {
+			jobs = g.beside(&repository{root: GinkgoT().TempDir()}, "jobs")
+			register(context.Background(), "jobs", jobs.url)
+		}
+		return jobs
+	}
+	deliver := func(from *gitServer) func(context.Context) string {
+		return func(ctx context.Context) string {
+			revision := from.push()
+			refresh(ctx)
+			return revision
+		}
+	}
+	tenantJobs(func() *engine {
+		return &engine{repository: g.repository, deliver: deliver(g), applies: syncs}
+	}, func() *engine {
+		return &engine{
+			repository: startJobs().repository, deliver: deliver(startJobs()), applies: syncs,
+			refuses: func(ctx context.Context, stage, revision, words string) {
+				refuses(ctx, stage, revision, words)
+				terminate(ctx, stage)
+			},
+		}
+	}, func() string { return startJobs().url })
+
 	It("takes away what belongs to a tenant with the tenant, except for volumes", func(ctx SpecContext) {
 		g.remove("tenants/geology.yaml", "tenants/climate.yaml", "dist")
 		g.write("tenants/other.yaml", strings.ReplaceAll(geology, "geology", "botany"))

@@ -116,6 +116,29 @@ var _ = Describe("Flux", Ordered, ContinueOnFailure, func() {
 		Expect(found(ctx, "networking.k8s.io/v1", "NetworkPolicy", "geology", "open")).To(BeFalse())
 	})
 
+	var jobs *repository
+	tenantJobs(func() *engine {
+		return &engine{
+			repository: r.repository, applies: becomesReady,
+			deliver: func(ctx context.Context) string { revision, _ := r.commit(ctx); return revision },
+		}
+	}, func() *engine {
+		if jobs == nil {
+			jobs = &repository{root: GinkgoT().TempDir()}
+		}
+		return &engine{
+			repository: jobs, applies: becomesReady,
+			refuses: func(ctx context.Context, stage, revision, words string) { fails(ctx, stage, revision, words) },
+			deliver: func(ctx context.Context) string {
+				archive := (&fluxSource{repository: jobs}).archive(".")
+				r.commits++
+				revision := fmt.Sprintf("main@sha1:%040x", r.commits)
+				r.publish(ctx, get(ctx, fluxSourceAPI, "GitRepository", "flux-system", "lockstep-jobs-geology"), archive, revision)
+				return revision
+			},
+		}
+	}, func() string { return "https://git.example.com/geology/jobs.git" })
+
 	It("takes away what belongs to a tenant with the tenant, except for volumes", func(ctx SpecContext) {
 		r.remove("tenants/geology.yaml", "tenants/climate.yaml", "dist")
 		r.write("tenants/other.yaml", strings.ReplaceAll(geology, "geology", "botany"))

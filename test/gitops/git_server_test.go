@@ -12,20 +12,27 @@ import (
 // gitServer serves the commits of a repository as hosts of git do: by git's own program for HTTP.
 type gitServer struct {
 	*repository
-	// url is that of the git repository.
-	url string
+	// url leads to the git repository, base to the host, which serves what is in the folder.
+	url, base, folder string
 }
 
 func newGitServer(r *repository) *gitServer {
 	GinkgoHelper()
-	bare := filepath.Join(GinkgoT().TempDir(), "platform.git")
+	folder := GinkgoT().TempDir()
+	backend := filepath.Join(strings.TrimSpace(run("git", "--exec-path")), "git-http-backend")
+	server := httptest.NewTLSServer(&cgi.Handler{Path: backend, Root: "/", Env: []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1"}})
+	DeferCleanup(server.Close)
+	return (&gitServer{folder: folder, base: server.URL}).beside(r, "platform")
+}
+
+// beside serves another repository from the same host.
+func (g *gitServer) beside(r *repository, name string) *gitServer {
+	GinkgoHelper()
+	bare := filepath.Join(g.folder, name+".git")
 	run("git", "init", "--quiet", "--bare", "--initial-branch=main", bare)
 	run("git", "init", "--quiet", "--initial-branch=main", r.root)
 	run("git", "-C", r.root, "remote", "add", "origin", bare)
-	backend := filepath.Join(strings.TrimSpace(run("git", "--exec-path")), "git-http-backend")
-	server := httptest.NewTLSServer(&cgi.Handler{Path: backend, Root: "/", Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(bare), "GIT_HTTP_EXPORT_ALL=1"}})
-	DeferCleanup(server.Close)
-	return &gitServer{repository: r, url: server.URL + "/platform.git"}
+	return &gitServer{repository: r, folder: g.folder, base: g.base, url: g.base + "/" + name + ".git"}
 }
 
 // push commits what is in the folder and returns the revision.

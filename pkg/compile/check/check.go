@@ -30,6 +30,7 @@ func clusterRules() []Rule {
 		clusterRangesApart,
 		servicesDiffer,
 		repositoryCanBeRead,
+		tenantJobsAreApplied,
 		engineSettingsMatter,
 		engineKnowsFields,
 		engineIsKnown,

@@ -12,11 +12,33 @@ import (
 // (https://fluxcd.io/flux/components/source/gitrepositories/#secret-reference). Repositories behind https may be public.
 func repositoryCanBeRead(c *plan.Cluster, list *diag.List) {
 	g := c.GitOps
-	if g == nil || !g.Flux.V || g.Secret.V != "" || !strings.HasPrefix(strings.ToLower(g.Repository.V), "ssh://") {
+	if g == nil || !g.Flux.V {
 		return
 	}
-	list.Errorf(diag.RepositoryNeedsSecret, g.Repository.At, "Flux cannot read `%s` without a key, and `gitops` names no `secret`", g.Repository.V).
-		Helpf("name a Secret in the namespace `%s` in `secret`, with `identity` and `known_hosts`, or use a https address", g.Namespace.V)
+	canBeRead := func(repository, secret *plan.Value[string]) {
+		if secret.V != "" || !strings.HasPrefix(strings.ToLower(repository.V), "ssh://") {
+			return
+		}
+		list.Errorf(diag.RepositoryNeedsSecret, repository.At, "Flux cannot read `%s` without a key, and `gitops` names no `secret`", repository.V).
+			Helpf("name a Secret in the namespace `%s` in `secret`, with `identity` and `known_hosts`, or use a https address", g.Namespace.V)
+	}
+	canBeRead(&g.Repository, &g.Secret)
+	for _, t := range c.Tenants {
+		if t.Jobs != nil {
+			canBeRead(&t.Jobs.Repository, &t.Jobs.Secret)
+		}
+	}
+}
+
+// tenantJobsAreApplied warns of a repository of jobs on a cluster without an engine.
+func tenantJobsAreApplied(c *plan.Cluster, list *diag.List) {
+	for _, t := range c.Tenants {
+		if t.Jobs != nil && c.GitOps == nil {
+			list.Warnf(diag.SettingInVain, t.Jobs.Repository.At, "nothing applies the TrainJobs of this repository on the cluster `%s`, which has no `gitops`", c.Name.V).
+				Also(c.Name.At, "the cluster").
+				Helpf("add `gitops` to the cluster, with its engine")
+		}
+	}
 }
 
 // engineKnowsFields refuses an engine that does not know what is compiled for it.

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"path"
 	"strconv"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
@@ -40,7 +41,7 @@ var (
 // argoPlatform adds the project and the applications of the platform. The first application is that of the wiring itself.
 func (b *builder) argoPlatform(c *plan.Cluster) {
 	everything := object.Map("", object.Text("group", "*", nil), object.Text("kind", "*", nil))
-	b.argoProject(c, nil, wiringName, platformProject,
+	b.argoProject(c, nil, wiringName, platformProject, &c.GitOps.Repository,
 		object.List("clusterResourceWhitelist", everything),
 		object.List("destinations", argoDestination(constantText("*"))))
 	b.argoApplication(c, argoApplication{name: wiringName, project: wiringName, path: stagePath(c, GitOpsFolder), namespace: &c.GitOps.Namespace, wave: platformWave, keep: true})
@@ -59,22 +60,34 @@ func (b *builder) argoTenant(c *plan.Cluster, t *plan.Tenant, own []object.Objec
 	b.argoApplication(c, argoApplication{
 		name: boundaryPrefix + t.Name.V, tenant: t, project: wiringName, path: folder + "/" + BoundaryFolder, namespace: first, wave: boundaryWave, cascade: true,
 	})
+	if g := t.Jobs; g != nil {
+		jobs := jobsPrefix + t.Name.V
+		b.argoTenantProject(c, t, jobs, trainJobKind, &g.Repository)
+		b.argoApplication(c, argoApplication{
+			name: jobs, tenant: t, project: jobs, path: path.Clean(g.Path.V), namespace: first, wave: tenantWave,
+			repository: &g.Repository, revision: &g.Revision,
+		})
+	}
 	if len(own) == 0 {
 		return
 	}
+	b.argoTenantProject(c, t, name, kindsOf(own), &c.GitOps.Repository)
+	b.argoApplication(c, argoApplication{name: name, tenant: t, project: name, path: folder, namespace: first, wave: tenantWave})
+}
+
+// argoTenantProject adds a project that admits kinds in the namespaces of a tenant, from one repository.
+func (b *builder) argoTenantProject(c *plan.Cluster, t *plan.Tenant, name string, kinds []resourceKind, from *plan.Value[string]) {
 	destinations := make([]object.Node, len(t.Namespaces))
 	for i := range t.Namespaces {
 		destinations[i] = argoDestination(planText("", &t.Namespaces[i]))
 	}
-	b.argoProject(c, t, name, projectRule,
+	b.argoProject(c, t, name, projectRule, from,
 		object.List("clusterResourceWhitelist").With(noClusterKinds),
 		object.List("destinations", destinations...).With(namespacesRule),
-		object.List("namespaceResourceWhitelist", kindWhitelist(own)...).With(kindsRule))
-	b.argoApplication(c, argoApplication{name: name, tenant: t, project: name, path: folder, namespace: first, wave: tenantWave})
+		object.List("namespaceResourceWhitelist", kindWhitelist(kinds)...).With(kindsRule))
 }
 
-func kindWhitelist(own []object.Object) []object.Node {
-	kinds := kindsOf(own)
+func kindWhitelist(kinds []resourceKind) []object.Node {
 	items := make([]object.Node, len(kinds))
 	for i, kind := range kinds {
 		items[i] = object.Map("", object.Text("group", kind.group, nil), object.Text("kind", kind.kind, nil))
@@ -86,8 +99,8 @@ func argoDestination(namespace object.Node) object.Node {
 	return object.Map("", namespace.Named("namespace"), object.Text("server", inCluster, argoTrackedServer))
 }
 
-func (b *builder) argoProject(c *plan.Cluster, t *plan.Tenant, name string, rule *origin.Origin, spec ...object.Node) {
-	spec = append(spec, object.List("sourceRepos", planText("", &c.GitOps.Repository)))
+func (b *builder) argoProject(c *plan.Cluster, t *plan.Tenant, name string, rule *origin.Origin, from *plan.Value[string], spec ...object.Node) {
+	spec = append(spec, object.List("sourceRepos", planText("", from)))
 	annotations := []object.Node{syncWave(projectWave)}
 	if t == nil {
 		annotations = append(annotations, argoKeepAnnotation())
@@ -113,10 +126,18 @@ type argoApplication struct {
 	wave      int
 	// cascade says that the objects go with the application, and keep that the application stays when git no longer has it.
 	cascade, keep bool
+	// repository and revision are nil for those of the platform.
+	repository, revision *plan.Value[string]
 }
 
 func (b *builder) argoApplication(c *plan.Cluster, a argoApplication) {
 	g := c.GitOps
+	from, of := derivedOrigin(&g.Path.Origin, inPath), (*origin.Origin)(nil)
+	if a.repository == nil {
+		a.repository, a.revision = &g.Repository, &g.Revision
+	} else {
+		from, of = &a.tenant.Jobs.Path.Origin, derivedOrigin(&a.tenant.Jobs.Wanted.Origin, ofTenant)
+	}
 	annotations := []object.Node{syncWave(a.wave)}
 	if a.keep {
 		annotations = append(annotations, argoKeepAnnotation())
@@ -127,11 +148,11 @@ func (b *builder) argoApplication(c *plan.Cluster, a argoApplication) {
 	}
 	b.add(stageRule, argoVersion, "Application", metadata, object.Map("spec",
 		argoDestination(planText("", a.namespace)).Named("destination"),
-		object.Text("project", a.project, nil),
+		object.Text("project", a.project, of),
 		object.Map("source",
-			object.Text("path", a.path, derivedOrigin(&g.Path.Origin, inPath)),
-			planText("repoURL", &g.Repository),
-			planText("targetRevision", &g.Revision)),
+			object.Text("path", a.path, from),
+			planText("repoURL", a.repository),
+			planText("targetRevision", a.revision)),
 		argoSyncPolicy(g)))
 }
 

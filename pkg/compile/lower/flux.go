@@ -1,6 +1,9 @@
 package lower
 
 import (
+	"path"
+	"strings"
+
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
@@ -20,6 +23,9 @@ var (
 	orphanRule    = origin.Rule("flux", "taking the wiring away must not take the platform away")
 	tenantAccount = origin.Rule("flux", "a mistake in the folder of a tenant can harm this tenant only")
 	dependsOnRule = origin.Rule("flux", "what a stage needs was applied once: a later change waits for no other stage, and a broken stage holds up no other")
+	jobsSource    = origin.Rule("flux jobs", "the tenant's people decide what is in their repository, and their account what of it is applied")
+	jobsStayRule  = origin.Rule("flux jobs", "jobs go with their namespace, and nobody needs the tenant's account to take the stage away")
+	jobHealthRule = origin.Rule("flux jobs", "a job that fails, or waits in a queue, is no failure of the stage")
 	healthRule    = origin.Rule("flux health", "a queue works when Kueue admits jobs to it, and when somebody stopped it")
 )
 
@@ -27,6 +33,11 @@ var (
 type fluxStage struct {
 	name string
 	path string
+	// source is the GitRepository with the folder, "" for the platform's; of then says where its path is from.
+	source string
+	of     *origin.Origin
+	// namespace is where objects go that name none, nil for nowhere.
+	namespace *plan.Value[string]
 	// tenant is nil for what all share.
 	tenant *plan.Tenant
 	// after is the stage that must have been applied once, or "".
@@ -46,7 +57,8 @@ type fluxStage struct {
 
 // fluxPlatform adds the source, the stage of the wiring itself, and the stages that all tenants share.
 func (b *builder) fluxPlatform(c *plan.Cluster) {
-	b.gitRepository(c)
+	g := c.GitOps
+	b.gitRepository(c, sourceRule, gitOpsMeta(c, nil, wiringName, fluxKeepAnnotation()), &g.Repository, &g.Revision, &g.Secret)
 	wait := object.Bool("wait", true, waitRule)
 	b.fluxStage(c, fluxStage{name: wiringName, path: stagePath(c, GitOpsFolder), orphans: orphanRule, keep: true})
 	b.fluxStage(c, fluxStage{name: platformName, path: stagePath(c, PlatformFolder), wait: wait, orphans: orphanRule, keep: true})
@@ -67,6 +79,7 @@ func (b *builder) fluxTenant(c *plan.Cluster, t *plan.Tenant, own []object.Objec
 		bounds.queues = kueueAPI(c)
 	}
 	b.fluxStage(c, bounds)
+	b.fluxJobs(c, t)
 	if len(own) == 0 {
 		return
 	}
@@ -76,17 +89,34 @@ func (b *builder) fluxTenant(c *plan.Cluster, t *plan.Tenant, own []object.Objec
 	})
 }
 
-func (b *builder) gitRepository(c *plan.Cluster) {
-	g := c.GitOps
+// fluxJobs adds the source and the stage of the tenant's own repository. A job goes from the cluster when git no longer has it.
+func (b *builder) fluxJobs(c *plan.Cluster, t *plan.Tenant) {
+	if t.Jobs == nil {
+		return
+	}
+	name, g := jobsPrefix+t.Name.V, t.Jobs
+	b.gitRepository(c, jobsSource, gitOpsMeta(c, t, name), &g.Repository, &g.Revision, &g.Secret)
+	stage := fluxStage{
+		name: name, path: strings.TrimPrefix(path.Clean(g.Path.V), "."), source: name, of: &g.Path.Origin,
+		tenant: t, after: boundaryPrefix + t.Name.V, account: name,
+		wait: object.Bool("wait", false, jobHealthRule), timeout: settles, orphans: jobsStayRule,
+	}
+	if len(t.Namespaces) == 1 {
+		stage.namespace = &t.Namespaces[0]
+	}
+	b.fluxStage(c, stage)
+}
+
+func (b *builder) gitRepository(c *plan.Cluster, rule *origin.Origin, metadata object.Node, url, branch, secret *plan.Value[string]) {
 	spec := []object.Node{
-		object.Text("interval", shortDuration(g.Interval.V), &g.Interval.Origin),
-		object.Map("ref", planText("branch", &g.Revision)),
-		planText("url", &g.Repository),
+		object.Text("interval", shortDuration(c.GitOps.Interval.V), &c.GitOps.Interval.Origin),
+		object.Map("ref", planText("branch", branch)),
+		planText("url", url),
 	}
-	if g.Secret.V != "" {
-		spec = append(spec, object.Map("secretRef", planText("name", &g.Secret)))
+	if secret.V != "" {
+		spec = append(spec, object.Map("secretRef", planText("name", secret)))
 	}
-	b.add(sourceRule, fluxSource, "GitRepository", gitOpsMeta(c, nil, wiringName, fluxKeepAnnotation()), object.Map("spec", spec...))
+	b.add(rule, fluxSource, "GitRepository", metadata, object.Map("spec", spec...))
 }
 
 // fluxKeepAnnotation keeps an object that the wiring no longer has.
@@ -96,12 +126,16 @@ func fluxKeepAnnotation() object.Node {
 
 func (b *builder) fluxStage(c *plan.Cluster, s fluxStage) {
 	var annotations []object.Node
+	source, of := object.Text("name", wiringName, sourceRule), derivedOrigin(&c.GitOps.Path.Origin, inPath)
+	if s.source != "" {
+		source, of = object.Text("name", s.source, jobsSource), s.of
+	}
 	spec := []object.Node{
 		object.Text("interval", "10m", driftRule),
-		object.Text("path", "./"+s.path, derivedOrigin(&c.GitOps.Path.Origin, inPath)),
+		object.Text("path", "./"+s.path, of),
 		object.Bool("prune", c.GitOps.Prune.V, &c.GitOps.Prune.Origin),
 		object.Text("retryInterval", "1m", nil),
-		object.Map("sourceRef", object.Text("kind", "GitRepository", nil), object.Text("name", wiringName, sourceRule)),
+		object.Map("sourceRef", object.Text("kind", "GitRepository", nil), source),
 		s.timeoutOr("5m"),
 		s.wait,
 	}
@@ -112,8 +146,15 @@ func (b *builder) fluxStage(c *plan.Cluster, s fluxStage) {
 	if s.queues != "" {
 		spec = append(spec, object.List("healthCheckExprs", queueHealthCheck(s.queues, "ClusterQueue"), queueHealthCheck(s.queues, "LocalQueue")).With(healthRule))
 	}
+	if s.namespace != nil {
+		spec = append(spec, planText("targetNamespace", s.namespace))
+	}
 	if s.account != "" {
-		spec = append(spec, object.Text("serviceAccountName", s.account, tenantAccount))
+		by := tenantAccount
+		if s.source != "" {
+			by = derivedOrigin(&s.tenant.Jobs.Wanted.Origin, ofTenant)
+		}
+		spec = append(spec, object.Text("serviceAccountName", s.account, by))
 	}
 	if s.orphans != nil {
 		spec = append(spec, object.Text("deletionPolicy", "Orphan", s.orphans))

@@ -19,24 +19,39 @@ var (
 // be the name of a role of all tenants, such as lockstep-tenant-admin.
 const applierPrefix = "lockstep-applier-"
 
+// applierBinding gives an account its role.
+const applierBinding = "lockstep-applier"
+
 // applyVerbs are what server-side apply, health checks and pruning take. Flux never updates and never deletes collections.
 var applyVerbs = []string{"create", "delete", "get", "list", "patch", "watch"}
+
+// jobsPrefix begins the names of everything that applies TrainJobs from a tenant's own repository.
+const jobsPrefix = "lockstep-jobs-"
+
+// trainJobKind is all that comes from a tenant's own repository.
+var trainJobKind = []resourceKind{{group: "trainer.kubeflow.org", kind: "TrainJob"}}
 
 // fluxApplier adds the account with whose rights Flux applies a tenant's own objects: a role with their kinds, bound in each namespace. A
 // tenant without such objects has no account. The binding stays where a volume does: without the right to look at what it applied once, Flux fails.
 func (b *builder) fluxApplier(c *plan.Cluster, t *plan.Tenant, own []object.Object) {
-	if len(own) == 0 {
-		return
+	if len(own) > 0 {
+		b.applierAccount(c, t, tenantPrefix+t.Name.V, applierPrefix+t.Name.V, applierBinding, kindsOf(own))
 	}
-	name, role := tenantPrefix+t.Name.V, applierPrefix+t.Name.V
+	if t.Jobs != nil {
+		name := jobsPrefix + t.Name.V
+		b.applierAccount(c, t, name, name, "lockstep-jobs", trainJobKind)
+	}
+}
+
+func (b *builder) applierAccount(c *plan.Cluster, t *plan.Tenant, name, role, binding string, kinds []resourceKind) {
 	b.add(applierRule, "v1", "ServiceAccount",
 		object.Bool("automountServiceAccountToken", false, nil), gitOpsMeta(c, t, name))
 	b.add(applierRule, rbacVersion, "ClusterRole",
-		tenantMeta(t, nil, object.Text("", role, derivedOrigin(&t.Name.Origin, ofTenant))), object.List("rules", applierRules(own)...))
+		tenantMeta(t, nil, object.Text("", role, derivedOrigin(&t.Name.Origin, ofTenant))), object.List("rules", applierRules(kinds)...))
 	for i := range t.Namespaces {
 		namespace := &t.Namespaces[i]
-		metadata := tenantMeta(t, namespace, constantText("lockstep-applier"))
-		if holdsClaims(t, namespace.V) {
+		metadata := tenantMeta(t, namespace, constantText(binding))
+		if binding == applierBinding && holdsClaims(t, namespace.V) {
 			metadata.Put(object.Map("annotations", keepAnnotations(lookRule)...))
 		}
 		b.add(applierRule, rbacVersion, "RoleBinding",
@@ -47,9 +62,9 @@ func (b *builder) fluxApplier(c *plan.Cluster, t *plan.Tenant, own []object.Obje
 	}
 }
 
-func applierRules(own []object.Object) []object.Node {
+func applierRules(kinds []resourceKind) []object.Node {
 	var rules []object.Node
-	for _, kind := range kindsOf(own) {
+	for _, kind := range kinds {
 		rules = append(rules, object.Map("",
 			object.Texts("apiGroups", nil, kind.group), object.Texts("resources", nil, pluralKind(kind)), object.Texts("verbs", nil, applyVerbs...)).With(applyRule))
 	}

@@ -154,6 +154,8 @@ type TenantSpec struct {
 	StoredSecrets []StoredSecret
 	// ObjectStore is nil where there is none.
 	ObjectStore *ObjectStore
+	// Jobs is where the GitOps engine finds TrainJobs of the tenant, nil for nowhere.
+	Jobs *JobSource
 	// Receivers are told of alerts, in the order of the spec.
 	Receivers []Receiver
 	// KeepFinished is how long finished jobs stay, 0 forever.
@@ -173,6 +175,13 @@ type Claim struct {
 
 // StoredSecret is a Secret that comes from a store.
 type StoredSecret struct{ Name, Store, Key, Type Value[string] }
+
+// JobSource is a folder of a repository. Secret may be "".
+type JobSource struct {
+	// Wanted is true.
+	Wanted                             Value[bool]
+	Repository, Secret, Revision, Path Value[string]
+}
 
 // ObjectStore is a reference to a bucket.
 type ObjectStore struct {

@@ -69,6 +69,14 @@ func tenantSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
 	if store := spec.ObjectStore; store != nil {
 		o.ObjectStore = &ObjectStore{Secret: writtenValue(d.Document, &store.Secret), Endpoint: writtenValue(d.Document, &store.Endpoint)}
 	}
+	if own := spec.GitOps; own != nil && own.Jobs {
+		o.Jobs = &JobSource{
+			Wanted:     writtenValue(d.Document, &own.Jobs),
+			Repository: writtenValue(d.Document, &own.Repository), Secret: writtenValue(d.Document, &own.Secret),
+			Revision: orDefault(d.Document, &own.Revision, "the branch that holds what was merged"),
+			Path:     orDefault(d.Document, &own.Path, "the whole repository"),
+		}
+	}
 	return o
 }
 

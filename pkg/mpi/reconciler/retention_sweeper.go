@@ -56,7 +56,7 @@ func (r *retentionSweeper) deleteExpiredJobs(ctx context.Context) (first error) 
 	for i := range all.Items {
 		trainJob := &all.Items[i]
 		end := job.EndCondition(trainJob.Status)
-		if end == nil || trainJob.DeletionTimestamp != nil {
+		if end == nil || trainJob.DeletionTimestamp != nil || isInGit(trainJob) {
 			continue
 		}
 		keep, known := kept[trainJob.Namespace]
@@ -75,6 +75,13 @@ func (r *retentionSweeper) deleteExpiredJobs(ctx context.Context) (first error) 
 		}
 	}
 	return first
+}
+
+// isInGit reports whether Flux or Argo CD applied a job. It would apply it again after its deletion, and the job would run
+// again; it deletes the job once git no longer has it. Users may write these names too, and keep a job of theirs that way.
+func isInGit(trainJob *trainer.TrainJob) bool {
+	return trainJob.Labels["kustomize.toolkit.fluxcd.io/name"] != "" ||
+		trainJob.Annotations["argocd.argoproj.io/tracking-id"] != ""
 }
 
 // keptFor returns how long a namespace keeps finished jobs; 0 means forever, also where nobody knows.

@@ -73,6 +73,20 @@ func TestFinishedJobsAreKeptAsLongAsTheirNamespaceSays(t *testing.T) {
 	}
 }
 
+func TestJobsInGitStayUntilGitDropsThem(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	old := now.Add(-time.Hour * 1000)
+	flux := endedJob("day", "by-flux", trainer.TrainJobComplete, old)
+	flux.Labels = map[string]string{"kustomize.toolkit.fluxcd.io/name": "lockstep-jobs-climate"}
+	argo := endedJob("day", "by-argo", trainer.TrainJobFailed, old)
+	argo.Annotations = map[string]string{"argocd.argoproj.io/tracking-id": "lockstep-jobs-climate:trainer.kubeflow.org/TrainJob:day/by-argo"}
+	byHand := endedJob("day", "by-hand", trainer.TrainJobComplete, old)
+	left, err := sweptOf(t, now, namespaceThatKeeps("day", "24h"), flux, argo, byHand)
+	if diff := cmp.Diff([]string{"day/by-argo", "day/by-flux"}, left); diff != "" || err != nil {
+		t.Errorf("an engine applies a job again that it misses, and the job runs again: -want, +left:\n%s%v", diff, err)
+	}
+}
+
 func TestAMistakeInOneNamespaceDeletesNothingThereAndHarmsNoOther(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for _, keep := range []string{"a week", "-1h", "0s"} {

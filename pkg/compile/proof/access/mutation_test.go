@@ -94,7 +94,8 @@ func inCore(o object.Object, name string) bool {
 }
 
 func isApplier(o object.Object) bool {
-	return o.ID.Name == "lockstep-applier" || o.ID.Kind == "ClusterRole" && (strings.HasPrefix(o.ID.Name, "lockstep-applier-"))
+	return o.ID.Name == "lockstep-applier" || strings.HasPrefix(o.ID.Name, "lockstep-jobs") ||
+		o.ID.Kind == "ClusterRole" && strings.HasPrefix(o.ID.Name, "lockstep-applier-")
 }
 
 type mutation struct {

@@ -169,7 +169,13 @@ func (r *proof) isController(s Subject) bool {
 // isApplier reports whether a subject is the account that applies what is in the namespaces of a tenant.
 func (r *proof) isApplier(s Subject, t *plan.Tenant) bool {
 	g := r.plan.GitOps
-	return g != nil && s.Kind == serviceAccount && s.Namespace == g.Namespace.V && s.Name == "lockstep-tenant-"+t.Name.V
+	return g != nil && s.Kind == serviceAccount && s.Namespace == g.Namespace.V &&
+		(s.Name == "lockstep-tenant-"+t.Name.V || r.appliesJobs(s, t))
+}
+
+// appliesJobs reports whether an applier is for the tenant's own repository.
+func (r *proof) appliesJobs(s Subject, t *plan.Tenant) bool {
+	return t.Jobs != nil && s.Name == "lockstep-jobs-"+t.Name.V
 }
 
 func (r *proof) isApplierSomewhere(s Subject) bool {
@@ -206,7 +212,7 @@ func (r *proof) judgeHolding(h *heldRoles) {
 		first := h.grants[0]
 		r.list.Errorf(diag.EverybodyBound, first.at, "the binding `%s` gives rights to the %s, which is one of Kubernetes itself: `%s`", first.by, h.Subject, has[0])
 	case owner != nil && r.isApplier(h.Subject, owner):
-		r.judgeApplier(h, has)
+		r.judgeApplier(h, has, owner)
 	case owner != nil && r.people[h.Subject][owner] != 0:
 		r.checkAtMost(h, has, r.promisedRights(r.people[h.Subject][owner]))
 	case owner != nil && h.Kind == serviceAccount && h.Namespace == h.namespace:
@@ -328,13 +334,19 @@ func (r *proof) reportOutsiderInTenant(h *heldRoles, owner *plan.Tenant) {
 	r.alsoNamespace(h.namespace, d)
 }
 
-// judgeApplier asks that the account which applies a tenant's own objects may write what the tenant's people write themselves, which are
-// claims, with the verbs that applying takes. Whoever writes policies, quotas or bindings of a tenant decides what bounds it.
-func (r *proof) judgeApplier(h *heldRoles, has []Right) {
+// judgeApplier asks that an account which applies a tenant's own objects may write what the tenant's people write themselves, with the
+// verbs that applying takes: claims from the platform's repository, TrainJobs from the tenant's. Whoever writes policies, quotas or
+// bindings of a tenant decides what bounds it.
+func (r *proof) judgeApplier(h *heldRoles, has []Right, owner *plan.Tenant) {
+	group, resource, what := "", "persistentvolumeclaims", "volumes"
+	if r.appliesJobs(h.Subject, owner) {
+		group, resource, what = "trainer.kubeflow.org", "trainjobs", "TrainJobs"
+	}
 	for _, right := range has {
-		if right.Group != "" || right.Resource != "persistentvolumeclaims" || !isApplierVerb(right.Verb) {
+		if right.Group != group || right.Resource != resource || !isApplierVerb(right.Verb) {
 			by := r.grantOfRight(h, right)
-			r.errorf(diag.BeyondRole, by, "the %s applies a tenant's own objects and may `%s` in %s by the binding `%s`, which volumes do not take", h.Subject, right, scopeText(h.namespace), by.by)
+			r.errorf(diag.BeyondRole, by, "the %s applies a tenant's own objects and may `%s` in %s by the binding `%s`, which %s do not take",
+				h.Subject, right, scopeText(h.namespace), by.by, what)
 			return
 		}
 	}

@@ -46,6 +46,7 @@ spec:
   clusters: [local]
   quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}
   queue: {shares: [{profile: cpu, nodes: 2}]}
+  gitops: {jobs: true, repository: "https://git.example.com/vision/jobs.git"}
 ---
 apiVersion: lockstep.dev/v1alpha1
 kind: Tenant

@@ -298,6 +298,9 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 	change := part[0]
 	kind := change.Kind()
 	switch {
+	case change.Added() && isForTenantJobs(change.After):
+		return c.effect(part, ChangesSync, Warning, "the GitOps engine starts jobs of the tenant from a repository: people who push there do what editors do").
+			withClause("run", "jobs from a repository")
 	case change.Added():
 		return c.effect(part, AddsObjects, Info, "the GitOps engine is told more: "+kind).withClause("are", "synced in a new stage")
 	case deletesWithStage(change.Before) && c.keepsNamespaces(change.Before.ID):
@@ -389,6 +392,10 @@ func (c *Cluster) repositoryEffect(part []*match.Change) Effect {
 	was, is := part[0].Old.Scalar(), part[0].New.Scalar()
 	if repositoryPlace(was) == repositoryPlace(is) {
 		return c.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way").withClause("are", "applied from or to another place")
+	}
+	if isForTenantJobs(part[0].Object()) {
+		return c.effect(part, ChangesSync, Warning, "the GitOps engine starts jobs of the tenant from another repository: people who push to "+
+			repositoryPlace(is)+" do what editors do").withClause("run", "jobs from the repository "+repositoryPlace(is))
 	}
 	return c.effect(part, ChangesSync, Critical, "the GitOps engine follows another repository: whoever can write to "+repositoryPlace(is)+" decides what runs on the cluster").
 		withClauseOf("cluster "+c.Name, "follow", "the repository "+repositoryPlace(is)+" instead of "+repositoryPlace(was)).withJobs(JobsIncluded).

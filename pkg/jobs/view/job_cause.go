@@ -80,9 +80,9 @@ func (s *jobView) causeFromPods(over bool) *Cause {
 		return nil
 	}
 	facts := phase.DeriveFacts(s.observed)
-	found := facts.StartProblem()
+	found := facts.Start.Problem()
 	if over {
-		found = facts.Cause()
+		found = facts.End.Cause()
 	}
 	if found == nil {
 		return nil

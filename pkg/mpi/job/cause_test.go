@@ -89,7 +89,7 @@ func TestFirstCause(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := phase.DeriveFacts(withPods(started(trainJobOf()), tc.pods...)).Cause()
+			got := phase.DeriveFacts(withPods(started(trainJobOf()), tc.pods...)).End.Cause()
 			if got == nil {
 				t.Fatalf("%s: no cause found", tc.reason)
 			}
@@ -103,7 +103,7 @@ func TestFirstCause(t *testing.T) {
 			}
 		})
 	}
-	if got := phase.DeriveFacts(withPods(started(trainJobOf()), launcher(ready), node(ready))).Cause(); got != nil {
+	if got := phase.DeriveFacts(withPods(started(trainJobOf()), launcher(ready), node(ready))).End.Cause(); got != nil {
 		t.Errorf("pods that run are no cause: %+v", got)
 	}
 }
@@ -145,7 +145,7 @@ func TestProblemOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := phase.DeriveFacts(withPods(started(trainJobOf()), podOf(mpi.NodeJob, 1, tc.edit))).StartProblem()
+			got := phase.DeriveFacts(withPods(started(trainJobOf()), podOf(mpi.NodeJob, 1, tc.edit))).Start.Problem()
 			if got == nil {
 				got = &diagnose.Cause{}
 			}
@@ -217,7 +217,7 @@ func TestRefusalIsStable(t *testing.T) {
 	}
 	refusal := func(warnings ...corev1.Event) *diagnose.Cause {
 		o.Warnings = warnings
-		return phase.DeriveFacts(o).StartProblem()
+		return phase.DeriveFacts(o).Start.Problem()
 	}
 	first := refusal(
 		event("j1", "FailedCreate", `Error creating: pods "demo-node-0-0-x7x2p" is forbidden: violates PodSecurity "restricted:latest"`),
@@ -368,7 +368,7 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := withPods(started(trainJobOf()), launcher, podOf(mpi.NodeJob, 0, ready, deleted), podOf(mpi.NodeJob, 1, ready, deleted))
-			if got := phase.DeriveFacts(o).PodDisruption(); got != nil {
+			if got := phase.DeriveFacts(o).Run.PodDisruption(); got != nil {
 				t.Errorf("JobSet deletes the nodes: %+v", got)
 			}
 		})
@@ -377,7 +377,7 @@ func TestEndOfAJobIsNoDeletion(t *testing.T) {
 
 func TestSuspendedJobLosesNoPods(t *testing.T) {
 	o := withPods(started(trainJobOf(suspend)), podOf(mpi.NodeJob, 0, ready, deleted))
-	if got := phase.DeriveFacts(o).PodDisruption(); got != nil {
+	if got := phase.DeriveFacts(o).Run.PodDisruption(); got != nil {
 		t.Errorf("whoever suspends a job wants its pods gone: %+v", got)
 	}
 }
@@ -412,10 +412,10 @@ func TestPodsOfTheTimeBeforeASuspension(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := withPods(started(trainJobOf(tc.job)), tc.pod)
 			var lost mpi.Reason
-			if c := phase.DeriveFacts(o).PodDisruption(); c != nil {
+			if c := phase.DeriveFacts(o).Run.PodDisruption(); c != nil {
 				lost = c.Reason
 			}
-			cause := phase.DeriveFacts(o).Cause()
+			cause := phase.DeriveFacts(o).End.Cause()
 			if lost != tc.want || (cause != nil) != (tc.want != "") {
 				t.Errorf("%s: want `%s`, lost `%s` because of %+v", tc.reason, tc.want, lost, cause)
 			}

@@ -284,11 +284,11 @@ func TestLauncherHearsThatItsNodesAreUp(t *testing.T) {
 		})
 	}
 	o := withPods(started(trainJobOf()), inGate, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3"), ready))
-	if o.RememberSince(nil); !phase.DeriveFacts(o).AreNodesUp() {
+	if o.RememberSince(nil); !phase.DeriveFacts(o).Start.AreNodesUp() {
 		t.Error("a launcher that waits in an init container is not ready, but its nodes are")
 	}
 	o = withPods(started(trainJobOf()), launcher, node0, podOf(mpi.NodeJob, 1, address("10.0.0.3")))
-	if o.RememberSince(nil); phase.DeriveFacts(o).AreNodesUp() {
+	if o.RememberSince(nil); phase.DeriveFacts(o).Start.AreNodesUp() {
 		t.Error("one of the nodes is not ready")
 	}
 }

@@ -28,7 +28,7 @@ func TestEvictionsInEvents(t *testing.T) {
 			Message: `Usage of EmptyDir volume "scratch" exceeds the limit "8Mi". `,
 		}
 	}
-	if !phase.DeriveFacts(lost).IsUnexplained() {
+	if !phase.DeriveFacts(lost).End.IsUnexplained() {
 		t.Error("nobody would look at the events")
 	}
 	cases := map[string]struct {
@@ -47,11 +47,11 @@ func TestEvictionsInEvents(t *testing.T) {
 			o.JobSet = o.JobSet.DeepCopy()
 			o.JobSet.CreationTimestamp = metav1.NewTime(t0.Add(-time.Minute))
 			o.Warnings = []corev1.Event{c.event}
-			got := phase.DeriveFacts(o).Cause()
+			got := phase.DeriveFacts(o).End.Cause()
 			if got == nil || got.Reason != c.want || c.want == diagnose.Evicted && !strings.HasPrefix(got.Message, `Worker 1 (pod demo-node-0-1-abcde) was evicted: Usage of EmptyDir volume "scratch"`) {
 				t.Errorf("%s: %+v", c.reason, got)
 			}
-			if phase.DeriveFacts(o).IsUnexplained() != (c.want == diagnose.WorkerLost) {
+			if phase.DeriveFacts(o).End.IsUnexplained() != (c.want == diagnose.WorkerLost) {
 				t.Error("unexplained")
 			}
 		})
@@ -67,7 +67,7 @@ func TestAgentsThatWereToldToEndAreToldAtOnce(t *testing.T) {
 	}
 	ended := podOf(mpi.NodeJob, 1, died(t0.Add(-2*time.Second), 0, "Completed", ""), func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded })
 	o := withPods(jobSetHas(started(trainJobOf()), jobset.JobSetFailed, t0), podOf(mpi.LauncherJob, 0, died(t0, 205, "Error", string(verdict))), ended)
-	if got := phase.DeriveFacts(o).State().End; got == nil || got.Reason != diagnose.WorkerLost || !strings.Contains(got.Text(), "its agent was told to end (SIGTERM)") || !phase.DeriveFacts(o).IsUnexplained() {
+	if got := phase.DeriveFacts(o).State().End; got == nil || got.Reason != diagnose.WorkerLost || !strings.Contains(got.Text(), "its agent was told to end (SIGTERM)") || !phase.DeriveFacts(o).End.IsUnexplained() {
 		t.Errorf("want the worker's own end, after a look at the events, got %+v", got)
 	}
 	o.Warnings = []corev1.Event{{

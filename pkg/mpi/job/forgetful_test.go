@@ -93,7 +93,7 @@ func TestDeadlineWithoutARecord(t *testing.T) {
 		js.UID, js.CreationTimestamp = "jobset-uid", queued.CreationTimestamp
 		o := observe.Observed{Now: t0, TrainJob: trainJob, JobSet: js, Runtime: runtimeOf(false)}
 		o.TrainJob.Status.Conditions = status.RestoredConditions(trainJob, js, t0)
-		if left := phase.DeriveFacts(o).UntilDeadline(); left != 9*time.Minute {
+		if left := phase.DeriveFacts(o).Waits.UntilDeadline(); left != 9*time.Minute {
 			t.Errorf("%s: %s of its deadline are left, want 9m", name, left)
 		}
 	}
@@ -110,7 +110,7 @@ func TestDeadlineOfAJobOfAnEarlierVersion(t *testing.T) {
 	js.UID, js.CreationTimestamp = "jobset-uid", metav1.NewTime(t0.Add(-4*time.Minute))
 	o := observe.Observed{Now: t0, TrainJob: trainJob, JobSet: js, Runtime: runtimeOf(false)}
 	o.TrainJob.Status.Conditions = status.RestoredConditions(trainJob, js, t0)
-	if left := phase.DeriveFacts(o).UntilDeadline(); left != 6*time.Minute {
+	if left := phase.DeriveFacts(o).Waits.UntilDeadline(); left != 6*time.Minute {
 		t.Errorf("%s of its deadline are left, want 6m", left)
 	}
 }

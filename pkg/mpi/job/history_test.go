@@ -40,13 +40,14 @@ func TestUnmountedPodsAreAskedAbout(t *testing.T) {
 	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, on("a")), podOf(mpi.NodeJob, 0, on("a"), address("10.0.0.1")), podOf(mpi.NodeJob, 1, on("b"), address("10.0.0.2")))
 	o.History = nil
 	o.RememberSince(nil)
-	if phase.DeriveFacts(o).HasUnmountedVolumes() || phase.DeriveFacts(o).NextCheck() > mountsAskedAfter+time.Second || phase.DeriveFacts(o).NextCheck() == 0 {
-		t.Errorf("volumes take a moment, and are looked at after that; next look in %s", phase.DeriveFacts(o).NextCheck())
+	f := phase.DeriveFacts(o)
+	if f.HasUnmountedVolumes() || f.Waits.NextCheck() > mountsAskedAfter+time.Second || f.Waits.NextCheck() == 0 {
+		t.Errorf("volumes take a moment, and are looked at after that; next look in %s", f.Waits.NextCheck())
 	}
 	later := o
 	later.Now = o.Now.Add(mountsAskedAfter + time.Second)
 	later.RememberSince(o.History)
-	if !phase.DeriveFacts(later).HasUnmountedVolumes() || phase.DeriveFacts(later).NextCheck() != podsAskedAgain {
+	if !phase.DeriveFacts(later).HasUnmountedVolumes() || phase.DeriveFacts(later).Waits.NextCheck() != podsAskedAgain {
 		t.Error("now they are late, until they are there")
 	}
 	address("10.0.0.3")(&later.Pods[0])

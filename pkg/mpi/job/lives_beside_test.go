@@ -77,7 +77,7 @@ func (b beside) trainer() {
 			}
 		}
 	}
-	if phase.DeriveFacts(b.Observed).UntilDeadline() <= 0 && !job.IsFinished(b.TrainJob) {
+	if phase.DeriveFacts(b.Observed).Waits.UntilDeadline() <= 0 && !job.IsFinished(b.TrainJob) {
 		says(trainer.TrainJobFailed, metav1.ConditionTrue, string(diagnose.DeadlineExceeded))
 		b.JobSet, b.Pods = nil, nil
 	}

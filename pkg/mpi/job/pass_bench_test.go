@@ -30,7 +30,7 @@ func BenchmarkPass(b *testing.B) {
 		o.RememberSince(memory)
 		memory = o.History
 		f := phase.DeriveFacts(o)
-		if f.HasMissingPods() || f.HasUnmountedVolumes() || f.IsUnexplained() || f.NeedsChildren() {
+		if f.HasMissingPods() || f.HasUnmountedVolumes() || f.End.IsUnexplained() || f.NeedsChildren() {
 			b.Fatal("nothing is wrong")
 		}
 		f = phase.DeriveFacts(o) // once all is read

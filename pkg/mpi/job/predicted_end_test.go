@@ -115,7 +115,7 @@ func TestForetold(t *testing.T) {
 			if got, _ := finishes(d); got != tc.want {
 				t.Errorf("%s: told `%s`, want `%s`", tc.reason, got, tc.want)
 			}
-			if ended := phase.DeriveFacts(tc.o).JobSetEnds(); ended != (tc.want != "") {
+			if ended := phase.DeriveFacts(tc.o).End.JobSetEnds(); ended != (tc.want != "") {
 				t.Errorf("%s: ended: %v", tc.reason, ended)
 			}
 		})

@@ -13,12 +13,12 @@ import (
 
 func TestWaits(t *testing.T) {
 	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, ready, on("a")), podOf(mpi.NodeJob, 0, ready, on("a")), podOf(mpi.NodeJob, 1, ready, on("b")))
-	if phase.DeriveFacts(o).StartTimes() != nil {
+	if phase.DeriveFacts(o).Start.Times() != nil {
 		t.Error("a job that this process did not see from the beginning has no times")
 	}
 	uid := o.JobSet.UID
 	o = sawFact(sawFact(sawFact(o, observe.FactRuns, uid, t0), observe.FactPlaced, uid, t0.Add(2*time.Second)), observe.FactReady, uid, t0.Add(5*time.Second))
-	if diff := cmp.Diff(&phase.StartTimes{Queued: time.Minute, Gang: 2 * time.Second, Start: 3 * time.Second}, phase.DeriveFacts(o).StartTimes()); diff != "" {
+	if diff := cmp.Diff(&phase.StartTimes{Queued: time.Minute, Gang: 2 * time.Second, Start: 3 * time.Second}, phase.DeriveFacts(o).Start.Times()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	o.RememberSince(o.History)

@@ -99,7 +99,7 @@ func (m *jobMetrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
 }
 
 func (m *jobMetrics) observePodPhases(whose jobLabels, f *phase.Facts) {
-	if waits := f.StartTimes(); waits != nil {
+	if waits := f.Start.Times(); waits != nil {
 		m.observePhase(whose, phaseQueued, waits.Queued)
 		m.observePhase(whose, phaseGang, waits.Gang)
 		m.observePhase(whose, phaseImages, waits.Start)
@@ -110,15 +110,15 @@ func (m *jobMetrics) observePodPhases(whose jobLabels, f *phase.Facts) {
 func (m *jobMetrics) observeGate(whose jobLabels, f *phase.Facts) {
 	if f.Gate != nil && f.Gate.Result != nil && !f.Gate.Result.Waiting {
 		m.phases.WithLabelValues(whose.labelValues(phaseGate)...).Observe(f.Gate.Result.Seconds)
-	} else if verdict := f.Verdict(); verdict != nil {
+	} else if verdict := f.Run.Verdict(); verdict != nil {
 		m.phases.WithLabelValues(whose.labelValues(phaseGate)...).Observe(verdict.GateSeconds)
 	}
 }
 
 func (m *jobMetrics) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
 	m.ended.WithLabelValues(whose.labelValues(outcome, listedReason(reason))...).Inc()
-	verdict := f.Verdict()
-	if since, found := m.since[name]; f.HasCommandStarted() {
+	verdict := f.Run.Verdict()
+	if since, found := m.since[name]; f.Run.HasCommandStarted() {
 		m.phases.WithLabelValues(whose.labelValues(phaseRun)...).Observe(verdict.RunSeconds)
 	} else if found {
 		m.observePhase(whose, phaseRun, f.Now.Sub(since))

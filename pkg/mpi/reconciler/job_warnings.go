@@ -28,7 +28,7 @@ func (r recentWarnings) isReadDue(now time.Time) bool {
 
 // warningsOf returns what nothing but events tells about a job, where something has to be explained.
 func (r *Reconciler) warningsOf(ctx context.Context, name client.ObjectKey, f *phase.Facts) ([]corev1.Event, error) {
-	unexplained := f.IsUnexplained()
+	unexplained := f.End.IsUnexplained()
 	if !unexplained && !f.HasMissingPods() && !f.HasUnmountedVolumes() {
 		return nil, nil
 	}

@@ -21,7 +21,7 @@ import (
 // isPolicyGone reports whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
 // one; what it lacks is asked for by name.
 func (r *Reconciler) isPolicyGone(ctx context.Context, f *phase.Facts) (bool, error) {
-	if r.policies == nil || !f.OwnsJobSet() || f.JobSet.Labels[mpi.TrainJobLabel] == "" || f.JobSetEnds() {
+	if r.policies == nil || !f.OwnsJobSet() || f.JobSet.Labels[mpi.TrainJobLabel] == "" || f.End.JobSetEnds() {
 		return false, nil
 	}
 	policy := partialPolicy(client.ObjectKeyFromObject(f.TrainJob))

@@ -47,7 +47,7 @@ func indexOfGangStep(trainJob *trainer.TrainJob, changes []metav1.Condition) int
 func withMissedRunStep(f *phase.Facts, changes []metav1.Condition) []metav1.Condition {
 	before := f.TrainJob.Status.Conditions
 	at := slices.IndexFunc(changes, func(c metav1.Condition) bool { return isEndOfJob(f.TrainJob, c) })
-	if at < 0 || apimeta.IsStatusConditionTrue(before, job.Running) || !isCompletion(f.TrainJob, changes[at]) && !f.HasCommandStarted() {
+	if at < 0 || apimeta.IsStatusConditionTrue(before, job.Running) || !isCompletion(f.TrainJob, changes[at]) && !f.Run.HasCommandStarted() {
 		return changes
 	}
 	steps := []metav1.Condition{{Type: job.Running, Status: metav1.ConditionTrue, Reason: string(job.ReasonGatePassed), Message: "the command ran"}}

@@ -71,7 +71,7 @@ const trainerStatusTopic = "trainerStatus"
 // writeTraining writes the progress of a program into the status of its TrainJob. Beside Kubeflow Trainer a progress
 // that Trainer's own status server has written stays: the API server knows the owner of a field.
 func (r *Reconciler) writeTraining(ctx context.Context, f *phase.Facts) error {
-	latest, name := latestTraining(f.Gate, f.Verdict()), client.ObjectKeyFromObject(f.TrainJob)
+	latest, name := latestTraining(f.Gate, f.Run.Verdict()), client.ObjectKeyFromObject(f.TrainJob)
 	uid := string(f.TrainJob.UID)
 	if latest == nil || r.cache.wasTold(name, trainerStatusTopic, uid) {
 		return nil

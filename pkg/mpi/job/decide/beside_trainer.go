@@ -33,10 +33,10 @@ func decideBesideTrainer(f *phase.Facts, state phase.JobState) Decision {
 	}
 	if !job.IsSuspended(f.JobSet) {
 		decision.HostTable = hostTablePushOf(f)
-		decision.RequeueAfter = f.UntilNodesUp()
+		decision.RequeueAfter = f.Waits.UntilNodesUp()
 	}
 	if len(f.Current) < f.Want {
-		decision.RequeueAfter = f.NextCheck()
+		decision.RequeueAfter = f.Waits.NextCheck()
 	}
 	return decision
 }
@@ -44,10 +44,10 @@ func decideBesideTrainer(f *phase.Facts, state phase.JobState) Decision {
 // decideAfterTrainerEnd tells why a job ended, once it is known.
 func decideAfterTrainerEnd(f *phase.Facts, state phase.JobState) Decision {
 	decision := Decision{Ours: true, End: state.End}
-	if f.KeyMayGo() {
+	if f.End.KeyMayGo() {
 		decision.Delete = f.KeySecrets()
 	}
-	if f.KeyMayComeBack() {
+	if f.End.KeyMayComeBack() {
 		decision.RequeueAfter = phase.KeyRecheck
 	}
 	if state.End == nil {

@@ -63,7 +63,7 @@ func Decide(f *phase.Facts, random io.Reader) (Decision, error) {
 	case state.Waiting != nil && state.Waiting.Reason == job.ReasonWaitingForDeletion:
 		return Decision{Ours: true, Delete: state.Leftovers, RequeueAfter: leftoversGone}, nil
 	case state.Held:
-		return Decision{Ours: true, RequeueAfter: f.RecheckWaiting(state.Waiting)}, nil
+		return Decision{Ours: true, RequeueAfter: f.Waits.RecheckWaiting(state.Waiting)}, nil
 	case state.Waiting != nil, state.Restart != nil:
 		// A restart is told first. The JobSet goes in the next pass, so that none is forgotten.
 		return Decision{Ours: true}, nil
@@ -71,7 +71,7 @@ func Decide(f *phase.Facts, random io.Reader) (Decision, error) {
 		return startJob(f, *state.Job, random)
 	case state.Unexplained:
 		return Decision{Ours: true, RequeueAfter: phase.CauseRecheck}, nil
-	case f.JobSetToDelete():
+	case f.Start.JobSetToDelete():
 		return recreateJobSet(f), nil
 	}
 	return followJob(f), nil
@@ -87,14 +87,14 @@ func startJob(f *phase.Facts, made job.Job, random io.Reader) (Decision, error) 
 		Delete:       append(f.ChildrenWithClaim(job.Stale), outdated...),
 		Create:       create,
 		keys:         remains.KeySecrets(),
-		RequeueAfter: f.FirstCheck(),
+		RequeueAfter: f.Waits.FirstCheck(),
 	}, err
 }
 
 // followJob watches a job that has been started.
 func followJob(f *phase.Facts) Decision {
-	decision := Decision{Ours: true, keys: f.KeySecrets(), Create: missingPolicies(f), RequeueAfter: f.NextCheck()}
-	if !f.SuspensionPending() {
+	decision := Decision{Ours: true, keys: f.KeySecrets(), Create: missingPolicies(f), RequeueAfter: f.Waits.NextCheck()}
+	if !f.Start.SuspensionPending() {
 		decision.Update = rescheduledJobSet(f)
 	}
 	if !job.IsSuspended(f.JobSet) && job.HasAgent(f.JobSet) {
@@ -110,7 +110,7 @@ func deleteLingeringJobSet(f *phase.Facts) Decision {
 	if !f.JobSetOutlivesJob() || f.JobSet.Labels[mpi.TrainJobLabel] == "" {
 		return decision
 	}
-	if decision.RequeueAfter = f.UntilJobSetEnds(); decision.RequeueAfter == 0 {
+	if decision.RequeueAfter = f.Waits.UntilJobSetEnds(); decision.RequeueAfter == 0 {
 		decision.Delete = []observe.Deletion{observe.DeletionOf(job.KindOfJobSet(), f.JobSet)}
 	}
 	return decision

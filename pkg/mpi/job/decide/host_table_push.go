@@ -24,7 +24,7 @@ func hostTablePushOf(f *phase.Facts) *HostTablePush {
 	found := hostTableOf(f.TrainJob.Name, f.Current, f.Want)
 	if found != nil {
 		found.TrainJob = f.TrainJob.UID
-		found.Table.Up = f.AreNodesUp() && f.FactAge(observe.FactUp, f.JobSet.UID) >= phase.NodesUpAfter
+		found.Table.Up = f.Start.AreNodesUp() && f.FactAge(observe.FactUp, f.JobSet.UID) >= phase.NodesUpAfter
 	}
 	return found
 }

@@ -25,7 +25,7 @@ func (o Observed) HasPublishedCondition(kind string) bool {
 	return apimeta.IsStatusConditionTrue(o.TrainJob.Status.Conditions, kind)
 }
 
-// PublishedPodLoss returns the pod that an earlier pass saw being taken away (phase.Facts.PodDisruption).
+// PublishedPodLoss returns the pod that an earlier pass saw being taken away (phase.Run.PodDisruption).
 func (o Observed) PublishedPodLoss() []diagnose.Cause {
 	c := o.PublishedCondition(job.PodsReady)
 	if c == nil || c.Status != metav1.ConditionFalse || !diagnose.MustBeRecorded(mpi.Reason(c.Reason)) {

@@ -3,11 +3,8 @@ package phase
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/pkg/mpi"
@@ -48,18 +45,18 @@ type JobRestart struct {
 }
 
 // findEnd returns how the job ended, or nil while it has not, or while nobody knows why yet.
-func (f *Facts) findEnd() *JobEnd {
-	if condition := job.TrueCondition(f.JobSet, jobset.JobSetCompleted); condition != nil {
-		return f.successEnd()
+func (e *End) findEnd() *JobEnd {
+	if condition := job.TrueCondition(e.JobSet, jobset.JobSetCompleted); condition != nil {
+		return e.successEnd()
 	}
-	condition := f.JobSetFailed()
+	condition := e.JobSetFailed()
 	switch {
-	case condition == nil && f.SuspendWanted():
+	case condition == nil && e.SuspendWanted():
 		return nil
 	case condition == nil:
-		return cmp.Or(f.earlyEnd(), f.stuckEnd())
+		return cmp.Or(e.earlyEnd(), e.stuckEnd())
 	}
-	cause, early := f.cause(), f.FactAge(observe.FactFailed, f.JobSet.UID) < causeExpectedWithin
+	cause, early := e.Cause(), e.FactAge(observe.FactFailed, e.JobSet.UID) < causeExpectedWithin
 	switch {
 	case early && (cause == nil || cause.IsProvisional()):
 		return nil
@@ -70,22 +67,22 @@ func (f *Facts) findEnd() *JobEnd {
 }
 
 // timeoutEnd returns the end of a job whose time is over although its JobSet has not ended, or nil.
-func (f *Facts) timeoutEnd() *JobEnd {
-	if f.UntilDeadline() <= 0 {
-		return &JobEnd{Cause: f.deadlineExceededCause(), Stop: true}
+func (e *End) timeoutEnd() *JobEnd {
+	if e.waits.UntilDeadline() <= 0 {
+		return &JobEnd{Cause: e.deadlineExceededCause(), Stop: true}
 	}
-	if over := f.overtimeCause(); over != nil && f.cause().Reason == over.Reason {
+	if over := e.run.overtimeCause(); over != nil && e.Cause().Reason == over.Reason {
 		return &JobEnd{Cause: *over, Stop: true}
 	}
 	return nil
 }
 
 // gangTimeoutEnd ends a job whose pods did not come together in time. Why names what held them up, as far as it shows.
-func (f *Facts) gangTimeoutEnd(why *diagnose.Cause) *JobEnd {
-	if f.untilGangTimeout() > 0 {
+func (e *End) gangTimeoutEnd(why *diagnose.Cause) *JobEnd {
+	if e.waits.untilGangTimeout() > 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the pods of the job did not all run within %s, which is the gang timeout of the runtime", f.Runtime.GangTimeout())
+	text := fmt.Sprintf("the pods of the job did not all run within %s, which is the gang timeout of the runtime", e.Runtime.GangTimeout())
 	if why != nil {
 		text += ": " + why.Text()
 	}
@@ -94,30 +91,30 @@ func (f *Facts) gangTimeoutEnd(why *diagnose.Cause) *JobEnd {
 
 // deletionEnd is the end of a job whose JobSet is gone. Whatever its runtime allows, it is not restarted: what a person has taken away is no
 // fault of the infrastructure.
-func (f *Facts) deletionEnd() *JobEnd {
+func (e *End) deletionEnd() *JobEnd {
 	entry, _ := diagnose.ReasonDocOf(diagnose.JobSetDeleted)
-	message := fmt.Sprintf("JobSet `%s` was deleted while the job ran, and not by %s: its pods are gone with it", f.TrainJob.Name, mpi.ControllerName)
+	message := fmt.Sprintf("JobSet `%s` was deleted while the job ran, and not by %s: its pods are gone with it", e.TrainJob.Name, mpi.ControllerName)
 	return &JobEnd{Cause: diagnose.Cause{Reason: diagnose.JobSetDeleted, Message: message, Remedy: entry.Remedy}, Stop: true}
 }
 
 // restartAfterFailure returns what to do about a failure that is not the job's own, or nil.
-func (f *Facts) restartAfterFailure(e *JobEnd) *JobRestart {
-	if e == nil || e.Succeeded || e.Stop || f.Runtime == nil || !e.IsInfrastructure() {
+func (e *End) restartAfterFailure(end *JobEnd) *JobRestart {
+	if end == nil || end.Succeeded || end.Stop || e.Runtime == nil || !end.IsInfrastructure() {
 		return nil
 	}
-	number, budget := job.AttemptOf(f.JobSet)+1, f.Runtime.RestartBudget()
+	number, budget := job.AttemptOf(e.JobSet)+1, e.Runtime.RestartBudget()
 	if number > budget {
 		return nil
 	}
-	return &JobRestart{number, budget, *e}
+	return &JobRestart{number, budget, *end}
 }
 
 // withRestartCount is the same end of a job, with the budget that is used up.
-func (f *Facts) withRestartCount(e JobEnd) *JobEnd {
-	if !e.Succeeded && e.IsInfrastructure() {
-		e.Restarts = job.AttemptOf(f.JobSet)
+func (e *End) withRestartCount(end JobEnd) *JobEnd {
+	if !end.Succeeded && end.IsInfrastructure() {
+		end.Restarts = job.AttemptOf(e.JobSet)
 	}
-	return &e
+	return &end
 }
 
 // isFinalRefusal reports whether no waiting changes why the API server refuses pods: they are invalid, or Pod Security, a LimitRange or
@@ -131,48 +128,39 @@ func isFinalRefusal(reason mpi.Reason) bool {
 }
 
 // earlyEnd returns how a job ends whose JobSet has not: its launcher has said so, or its time is over.
-func (f *Facts) earlyEnd() *JobEnd { return cmp.Or(f.endToldByLauncher(), f.timeoutEnd()) }
+func (e *End) earlyEnd() *JobEnd { return cmp.Or(e.endToldByLauncher(), e.timeoutEnd()) }
 
 // stuckEnd returns the end of a job that cannot get its pods to run although nothing has failed, or nil: pods that the API
 // server refuses for good, images that cannot be pulled, a gang that did not come together in time.
-func (f *Facts) stuckEnd() *JobEnd {
-	pods := f.Current
-	if len(pods) < f.Want {
-		if why := podRefusalCause(f.Warnings, f.JobSet, f.Jobs); why != nil && isFinalRefusal(why.Reason) {
+func (e *End) stuckEnd() *JobEnd {
+	pods := e.Current
+	if len(pods) < e.Want {
+		if why := podRefusalCause(e.Warnings, e.JobSet, e.Jobs); why != nil && isFinalRefusal(why.Reason) {
 			return &JobEnd{Cause: *why, Stop: true}
 		}
 	}
 	for _, pod := range pods {
 		switch failing, hopeless := observe.IsPullFailing(pod); {
 		case hopeless:
-		case !failing, f.FactAge(observe.FactImage, pod.UID) < ImagePullTimeout, !f.pullIsFinal(pod):
+		case !failing, e.FactAge(observe.FactImage, pod.UID) < ImagePullTimeout, !e.waits.pullIsFinal(pod):
 			continue
 		}
-		if why := f.startProblemOf(pod); why != nil {
+		if why := e.start.problemOf(pod); why != nil {
 			return &JobEnd{Cause: *why, Stop: true}
 		}
 	}
-	if f.untilGangTimeout() > 0 {
+	if e.waits.untilGangTimeout() > 0 {
 		return nil
 	}
-	return f.gangTimeoutEnd(f.StartProblem())
+	return e.gangTimeoutEnd(e.start.Problem())
 }
 
-// ImagePullTimeout is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet
-// tries again after 10 and after 20 more seconds, so an image that comes in a moment is asked for three times. A name that is not an image, and
-// an image that must be on the machine and is not, fail at once. A registry that is busy, broken or away is waited for as long as for
-// anything else that the gang lacks.
-const ImagePullTimeout = 45 * time.Second
+func (e *End) deadlineExceededCause() diagnose.Cause {
+	message := fmt.Sprintf("the job took longer than its activeDeadlineSeconds of %d", e.TrainJob.Spec.ActiveDeadlineSeconds)
+	return diagnose.Cause{Reason: diagnose.DeadlineExceeded, Message: message}
+}
 
-// pullIsFinal reports whether the registry's answer for an image of a pod stays the same. Before Kubernetes 1.32 kubelet does not repeat it
-// while it backs off; the condition does.
-func (f *Facts) pullIsFinal(pod *corev1.Pod) bool {
-	shown := ""
-	if c := f.PublishedCondition(job.PodsReady); c != nil && c.Reason == string(diagnose.ImagePull) {
-		shown = c.Message
-	}
-	return slices.ContainsFunc(observe.ContainersFailingToPull(pod), func(s corev1.ContainerStatus) bool {
-		return diagnose.PullIsFinal(s.Image, s.State.Waiting.Message) ||
-			strings.Contains(shown, "'"+s.Image+"'") && diagnose.PullIsFinal(s.Image, shown)
-	})
+// JobSetEnds reports whether the JobSet has finished, or will in a moment, or the time of the job is over.
+func (e *End) JobSetEnds() bool {
+	return e.OwnsJobSet() && (e.JobSetEnded() || !e.SuspendWanted() && e.earlyEnd() != nil)
 }

@@ -2,9 +2,7 @@ package phase
 
 import (
 	"slices"
-	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -16,17 +14,13 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
-// jobSetEndsWithin is how long a JobSet may take to end after the job has: usually some 2 s. One that has not by then waits for
-// a container that does not end, such as a sidecar, and holds machines for nothing.
-const jobSetEndsWithin = time.Minute
-
 const launcherSucceeded = "the launcher succeeded"
 
 // successEnd is the end of a job whose launcher succeeded, with what its agent adds: a launch that failed may have been passed
 // over by the command.
-func (f *Facts) successEnd() *JobEnd {
+func (e *End) successEnd() *JobEnd {
 	message := launcherSucceeded
-	if launcher := observe.LauncherOf(f.Current); launcher != nil && job.HasAgent(f.JobSet) {
+	if launcher := observe.LauncherOf(e.Current); launcher != nil && job.HasAgent(e.JobSet) {
 		message += successNote(observe.MainEnd(launcher))
 	}
 	return &JobEnd{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted, Message: message}}
@@ -50,9 +44,9 @@ func successNote(exit *corev1.ContainerStateTerminated) string {
 //
 // A job of a queue waits for its JobSet: of a TrainJob that is over, Kueue suspends the Jobs that are not (pkg/controller/jobframework,
 // shouldSuspendChildJob), and a launcher whose end the Job controller has not counted yet would start again.
-func (f *Facts) endToldByLauncher() *JobEnd {
-	launcher := observe.LauncherOf(f.Current)
-	if launcher == nil || f.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(f.JobSet) || !job.HasAgent(f.JobSet) || !endsWithLauncher(f.JobSet) {
+func (e *End) endToldByLauncher() *JobEnd {
+	launcher := observe.LauncherOf(e.Current)
+	if launcher == nil || e.TrainJob.Labels[kueue.QueueLabel] != "" || job.IsSuspended(e.JobSet) || !job.HasAgent(e.JobSet) || !endsWithLauncher(e.JobSet) {
 		return nil
 	}
 	exit := observe.MainEnd(launcher)
@@ -64,11 +58,11 @@ func (f *Facts) endToldByLauncher() *JobEnd {
 	case err != nil, verdict.Stopped != "", verdict.Lost != "":
 		return nil
 	case verdict.Succeeded() && exit.ExitCode == 0:
-		end := f.successEnd()
+		end := e.successEnd()
 		end.Early = true
 		return end
 	}
-	if cause := f.cause(); cause != nil && cause.IsFinal() {
+	if cause := e.Cause(); cause != nil && cause.IsFinal() {
 		return &JobEnd{Cause: *cause, Early: true}
 	}
 	return nil
@@ -81,18 +75,4 @@ func endsWithLauncher(js *jobset.JobSet) bool {
 	return launcher != nil && ptr.Deref(launcher.Template.Spec.BackoffLimit, 1) == 0 && launcher.Template.Spec.PodFailurePolicy == nil &&
 		success != nil && slices.Equal(success.TargetReplicatedJobs, []string{mpi.LauncherJob}) &&
 		(failure == nil || failure.MaxRestarts == 0 && len(failure.Rules) == 0)
-}
-
-// UntilJobSetEnds returns how long the JobSet of a job that is over may still take to end by itself, 0 when it will not.
-func (f *Facts) UntilJobSetEnds() time.Duration {
-	launcher := observe.LauncherOf(f.All)
-	if launcher == nil || observe.MainEnd(launcher) == nil {
-		return 0
-	}
-	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
-		if c := f.PublishedCondition(kind); c != nil {
-			return max(0, c.LastTransitionTime.Add(jobSetEndsWithin).Sub(f.Now))
-		}
-	}
-	return 0
 }

@@ -19,19 +19,19 @@ const (
 
 // KeyMayGo reports whether the key of a job that Kubeflow Trainer has ended can be deleted for good. Trainer 2.3 forgets other failures at the
 // beginning of each pass, and makes what is missing.
-func (f *Facts) KeyMayGo() bool { return f.lastingEnd() != nil }
+func (e *End) KeyMayGo() bool { return e.lastingEnd() != nil }
 
 // KeyMayComeBack reports whether a key that has been deleted may be there again, or may still come.
-func (f *Facts) KeyMayComeBack() bool {
-	end := f.lastingEnd()
-	return end != nil && f.Now.Sub(end.LastTransitionTime.Time) < keyMadeWithin+KeyRecheck
+func (e *End) KeyMayComeBack() bool {
+	end := e.lastingEnd()
+	return end != nil && e.Now.Sub(end.LastTransitionTime.Time) < keyMadeWithin+KeyRecheck
 }
 
-func (f *Facts) lastingEnd() *metav1.Condition {
-	if f.HasPublishedCondition(trainer.TrainJobComplete) {
-		return f.PublishedCondition(trainer.TrainJobComplete)
+func (e *End) lastingEnd() *metav1.Condition {
+	if e.HasPublishedCondition(trainer.TrainJobComplete) {
+		return e.PublishedCondition(trainer.TrainJobComplete)
 	}
-	if failed := f.PublishedCondition(trainer.TrainJobFailed); failed != nil && failed.Reason == string(diagnose.DeadlineExceeded) {
+	if failed := e.PublishedCondition(trainer.TrainJobFailed); failed != nil && failed.Reason == string(diagnose.DeadlineExceeded) {
 		return failed
 	}
 	return nil

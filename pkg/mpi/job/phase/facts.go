@@ -11,21 +11,57 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
-// Facts is what follows from an observation: the one answer to each question that decisions, status, events and metrics ask. What was
-// observed must not change any more.
+// Facts follow from an observation, which must not change any more: they hold the one answer to each question that
+// decisions, status, events and metrics ask. Each value knows those before it, and none after it:
+//
+//	Start ← {Run, Waits} ← End ← Facts
 type Facts struct {
+	*seen
+	Start Start
+	Run   Run
+	Waits Waits
+	End   *End
+
+	record func() jobv1.Record
+	state  func() JobState
+}
+
+// Start answers whether the pods of a job may be made, the first time or again, and what keeps them from running.
+type Start struct{ *seen }
+
+// Run answers how far a started job is, and what takes its pods away.
+type Run struct {
+	*seen
+	start Start
+}
+
+// Waits answers for how long: until a deadline, or until the next look at a job of which no watch may tell.
+type Waits struct {
+	*seen
+	start Start
+}
+
+// End answers why and how a job ends, also before its JobSet has ended, and what is left to do after that.
+type End struct {
+	*seen
+	start Start
+	run   Run
+	waits Waits
+
+	cause func() *diagnose.Cause
+	found func() *JobEnd
+}
+
+// seen is an observation with its pods in order.
+type seen struct {
 	observe.Observed
-	// All are the launcher and the nodes of this JobSet, launcher first, then nodes by index; Current those that are not being deleted.
+	// All are the launcher and the nodes of this JobSet, launcher first, then nodes by index; Current those that stay.
 	All, Current []*corev1.Pod
 	// Want is how many there should be.
 	Want int
 
-	cause  func() *diagnose.Cause
-	record func() jobv1.Record
-	// allEvidence is what package diagnose looks at.
-	allEvidence func() []diagnose.Pod
-	end         func() *JobEnd
-	state       func() JobState
+	// evidence is what package diagnose looks at in All.
+	evidence func() []diagnose.Pod
 }
 
 // JobState is the phase of a job with what made it so.
@@ -51,34 +87,24 @@ type JobState struct {
 // DeriveFacts returns the facts of an observation. Each is computed when it is first asked for, and then kept: questions about what else has
 // to be read come before all has been read that an answer needs.
 func DeriveFacts(o observe.Observed) *Facts {
-	f := &Facts{Observed: o, All: o.AllPods()}
-	f.Current = observe.CurrentPods(f.All)
+	s := &seen{Observed: o, All: o.AllPods()}
+	s.Current = observe.CurrentPods(s.All)
 	if o.JobSet != nil {
-		f.Want = job.CountPods(o.JobSet)
+		s.Want = job.CountPods(o.JobSet)
 	}
-	f.allEvidence = sync.OnceValue(func() []diagnose.Pod { return f.evidenceOf(f.All) })
-	f.cause = sync.OnceValue(f.findCause)
+	s.evidence = sync.OnceValue(func() []diagnose.Pod { return s.evidenceOf(s.All) })
+	start := Start{s}
+	end := &End{seen: s, start: start, run: Run{s, start}, waits: Waits{s, start}}
+	end.cause = sync.OnceValue(end.findCause)
+	end.found = sync.OnceValue(end.findEnd)
+	f := &Facts{seen: s, Start: start, Run: end.run, Waits: end.waits, End: end}
 	f.record = sync.OnceValue(func() jobv1.Record {
 		record, _ := jobv1.Read(f.TrainJob.Annotations, f.TrainJob.UID)
 		return record
 	})
-	f.end = sync.OnceValue(f.findEnd)
 	f.state = sync.OnceValue(f.findState)
 	return f
 }
-
-// Evidence returns what package diagnose looks at in all pods of the job.
-func (f *Facts) Evidence() []diagnose.Pod { return f.allEvidence() }
-
-func (f *Facts) currentEvidence() []diagnose.Pod {
-	if len(f.Current) == len(f.All) {
-		return f.allEvidence()
-	}
-	return f.evidenceOf(f.Current)
-}
-
-// Cause returns what went wrong first, or nil when nothing shows why the job failed.
-func (f *Facts) Cause() *diagnose.Cause { return f.cause() }
 
 // Record returns the record in the annotations of the TrainJob. Users may write them: it decides nothing.
 func (f *Facts) Record() jobv1.Record { return f.record() }

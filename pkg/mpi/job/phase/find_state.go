@@ -27,7 +27,7 @@ func (f *Facts) findState() JobState {
 	case f.OwnsJobSet():
 		return f.stateWithJobSet()
 	case f.JobSetGone(): // whether its runtime is still there or not
-		return f.endState(f.deletionEnd())
+		return f.endState(f.End.deletionEnd())
 	case f.Runtime == nil:
 		return JobState{Phase: jobv1.Creating, Waiting: &diagnose.Cause{Reason: diagnose.RuntimeNotFound, Message: runtimeNotFoundText(f.TrainJob.Spec.RuntimeRef)}}
 	case !f.Runtime.IsMPI():
@@ -60,22 +60,22 @@ func (f *Facts) stateBeforeJobSet() JobState {
 	if phase == jobv1.Creating && f.HasPublishedCondition(job.Restarting) {
 		phase = jobv1.Restarting
 	}
-	if taken := f.namesTakenByOthers(); len(taken) > 0 {
+	if taken := f.Start.namesTakenByOthers(); len(taken) > 0 {
 		return f.failState(diagnose.NameTaken, "the name is taken by what does not belong to this TrainJob: delete "+strings.Join(taken, ", ")+", or give the TrainJob another name")
 	}
-	if f.UntilDeadline() <= 0 {
-		return f.endState(&JobEnd{Cause: f.deadlineExceededCause()})
+	if f.Waits.UntilDeadline() <= 0 {
+		return f.endState(&JobEnd{Cause: f.End.deadlineExceededCause()})
 	}
-	sets := f.podsWithDefaults(made)
-	if why := f.permanentHoldCause(sets); why != nil {
+	sets := f.Start.podsWithDefaults(made)
+	if why := f.Start.permanentHoldCause(sets); why != nil {
 		return f.failState(why.Reason, why.Text()+"; then create the TrainJob again: this one is over, and does not wait for it")
 	}
-	if leftovers := f.leftoversOfEarlierJob(); len(leftovers) > 0 || f.hasLingeringPods() {
+	if leftovers := f.Start.leftoversOfEarlierJob(); len(leftovers) > 0 || f.Start.hasLingeringPods() {
 		why := diagnose.Cause{Reason: job.ReasonWaitingForDeletion, Message: describeEarlierJob(made) + " `" + made.Name + "` is still being deleted"}
 		return JobState{Phase: phase, Waiting: &why, Leftovers: leftovers}
 	}
-	if why := f.holdBeforePodsCause(sets); why != nil {
-		if over := f.gangTimeoutEnd(why); over != nil {
+	if why := f.Start.holdBeforePodsCause(sets); why != nil {
+		if over := f.End.gangTimeoutEnd(why); over != nil {
 			return f.endState(&JobEnd{Cause: over.Cause}) // there is no JobSet to stop
 		}
 		return JobState{Phase: phase, Waiting: why, Held: true}
@@ -93,32 +93,32 @@ func describeEarlierJob(made job.Job) string {
 
 // stateWithJobSet is the state of a job that has been started.
 func (f *Facts) stateWithJobSet() JobState {
-	if f.JobSetToDelete() {
+	if f.Start.JobSetToDelete() {
 		return JobState{Phase: f.suspendedPhaseOr(jobv1.Restarting)}
 	}
-	end := f.end()
+	end := f.End.found()
 	if f.JobSetGone() && (end == nil || !end.Succeeded) {
-		return f.endState(f.deletionEnd())
+		return f.endState(f.End.deletionEnd())
 	}
-	if again := f.restartAfterFailure(end); again != nil {
+	if again := f.End.restartAfterFailure(end); again != nil {
 		return JobState{Phase: jobv1.Restarting, Restart: again}
 	}
 	switch {
 	case end != nil:
-		return f.endState(f.withRestartCount(*end))
-	case f.JobSetEnds():
+		return f.endState(f.End.withRestartCount(*end))
+	case f.End.JobSetEnds():
 		return JobState{Phase: jobv1.Stopping, Unexplained: true}
 	}
-	if why := f.holdBeforeResumeCause(); why != nil {
+	if why := f.Start.holdBeforeResumeCause(); why != nil {
 		return JobState{Phase: jobv1.Creating, Waiting: why, Held: true}
 	}
-	return JobState{Phase: f.suspendedPhaseOr(f.startedPhase())}
+	return JobState{Phase: f.suspendedPhaseOr(f.Run.phase())}
 }
 
 // stateUnderTrainer is the state of a job that Kubeflow Trainer runs. Trainer ends it, and says so.
 func (f *Facts) stateUnderTrainer() JobState {
 	switch {
-	case f.Runtime == nil, !f.Runtime.IsCompiled(), f.EndPublished() && !f.KeyMayComeBack():
+	case f.Runtime == nil, !f.Runtime.IsCompiled(), f.EndPublished() && !f.End.KeyMayComeBack():
 		return JobState{}
 	case f.EndPublished():
 		return JobState{Phase: f.publishedEndPhase()}
@@ -129,7 +129,7 @@ func (f *Facts) stateUnderTrainer() JobState {
 	}
 	state := JobState{Phase: jobv1.Creating}
 	if f.OwnsJobSet() {
-		state.Phase = f.suspendedPhaseOr(f.startedPhase())
+		state.Phase = f.suspendedPhaseOr(f.Run.phase())
 	}
 	made, err := job.Resolve(f.TrainJob, *f.Runtime)
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *Facts) stateUnderTrainer() JobState {
 	}
 	state.Job = &made
 	if f.OwnsJobSet() && len(f.Current) < f.Want {
-		state.Waiting = f.permanentHoldCause(f.podsWithDefaults(made))
+		state.Waiting = f.Start.permanentHoldCause(f.Start.podsWithDefaults(made))
 	}
 	return state
 }
@@ -155,26 +155,9 @@ func (f *Facts) stateEndedByTrainer() JobState {
 	case state.Phase == jobv1.Complete:
 		state.End = &JobEnd{Succeeded: true, Cause: diagnose.Cause{Reason: job.ReasonCompleted}}
 	case f.OwnsJobSet() && f.JobSetFailed() != nil:
-		state.End = f.end()
+		state.End = f.End.found()
 	default:
 		state.End = &JobEnd{Cause: diagnose.Cause{Reason: mpi.Reason(failed.Reason), Message: failed.Message}}
 	}
 	return state
-}
-
-// JobSetToDelete reports whether the JobSet is to go, so that it can be made again: the status tells of a restart after it, or it
-// failed while it was being suspended. Then its launcher has lost its nodes a moment before it was ended itself, which is
-// no failure of the job: Kueue would otherwise turn a preempted job into a failed one.
-func (f *Facts) JobSetToDelete() bool {
-	return job.AttemptOf(f.JobSet) < f.PublishedRestarts() || f.JobSetFailed() != nil && job.IsSuspended(f.JobSet)
-}
-
-// BeingRecreated reports whether the JobSet is one of ours that is to be made again now.
-func (f *Facts) BeingRecreated() bool {
-	return f.OwnsJobSet() && f.JobSet.Labels[mpi.TrainJobLabel] != "" && f.JobSetToDelete() && !f.SuspendWanted()
-}
-
-// StartedAgain reports whether the JobSet of the last restart exists.
-func (f *Facts) StartedAgain() bool {
-	return f.OwnsJobSet() && job.AttemptOf(f.JobSet) >= f.PublishedRestarts()
 }

@@ -7,7 +7,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
-	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
 // AtEnd is the phase of a job that a terminal condition, or this pass, ends. Made says that its objects were made.
@@ -47,17 +46,4 @@ func (f *Facts) suspendedPhaseOr(p jobv1.Phase) jobv1.Phase {
 		return f.suspendedPhase()
 	}
 	return p
-}
-
-// startedPhase is the phase of a job whose JobSet runs.
-func (f *Facts) startedPhase() jobv1.Phase {
-	switch {
-	case f.LaunchStep() == LaunchRuns:
-		return jobv1.Running
-	case len(f.Current) < f.Want || !observe.ArePlaced(f.Current):
-		return jobv1.Scheduling
-	case !observe.WereReadyOnce(f.Current):
-		return jobv1.Pulling
-	}
-	return jobv1.Starting
 }

@@ -13,14 +13,24 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
+// Evidence returns what package diagnose looks at in all pods of the job.
+func (s *seen) Evidence() []diagnose.Pod { return s.evidence() }
+
+func (s *seen) currentEvidence() []diagnose.Pod {
+	if len(s.Current) == len(s.All) {
+		return s.evidence()
+	}
+	return s.evidenceOf(s.Current)
+}
+
 // evidenceOf is what package diagnose looks at in pods of this job. A Job takes its pods away when their containers were started again
 // too often, as in runtimes of upstream's own kind: nobody deleted them then, and how a container ended the last time is why.
-func (f *Facts) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
+func (s *seen) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
 	result := make([]diagnose.Pod, len(pods))
-	givenUp := sync.OnceValue(f.jobsGivenUp)
+	givenUp := sync.OnceValue(s.jobsGivenUp)
 	for i, pod := range pods {
 		result[i] = observe.EvidenceOf(pod)
-		f.addLauncherResources(&result[i])
+		s.addLauncherResources(&result[i])
 		last := lastEndedContainer(result[i].Containers)
 		if pod.DeletionTimestamp == nil || last == nil || !slices.Contains(givenUp(), pod.Labels[mpi.ReplicatedJobLabel]) {
 			continue
@@ -31,17 +41,17 @@ func (f *Facts) evidenceOf(pods []*corev1.Pod) []diagnose.Pod {
 }
 
 // addLauncherResources adds whose resources a launcher has, and how much memory that allows.
-func (f *Facts) addLauncherResources(seen *diagnose.Pod) {
+func (s *seen) addLauncherResources(seen *diagnose.Pod) {
 	if seen.Role != mpi.LauncherJob {
 		return
 	}
-	if f.Runtime != nil && f.Runtime.Spec.MLPolicy != nil && f.Runtime.Spec.MLPolicy.MPI != nil {
-		seen.RunsRanks = ptr.Deref(f.Runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, false)
+	if s.Runtime != nil && s.Runtime.Spec.MLPolicy != nil && s.Runtime.Spec.MLPolicy.MPI != nil {
+		seen.RunsRanks = ptr.Deref(s.Runtime.Spec.MLPolicy.MPI.RunLauncherAsNode, false)
 	}
-	if !f.OwnsJobSet() {
+	if !s.OwnsJobSet() {
 		return
 	}
-	launcher := job.ReplicatedJob(f.JobSet.Spec, mpi.LauncherJob)
+	launcher := job.ReplicatedJob(s.JobSet.Spec, mpi.LauncherJob)
 	if launcher == nil {
 		return
 	}
@@ -58,19 +68,19 @@ const jobBackoffLimit = 6
 // jobsGivenUp returns the replicated jobs whose Job deletes all its pods for the restarts of their containers. Kubernetes adds up
 // those of all containers of all pods that have not ended (k8s.io/kubernetes pkg/controller/job pastBackoffLimitOnFailure), and a pod that ends
 // because it is being deleted still counts here.
-func (f *Facts) jobsGivenUp() []string {
-	if !f.OwnsJobSet() {
+func (s *seen) jobsGivenUp() []string {
+	if !s.OwnsJobSet() {
 		return nil
 	}
 	restarts := map[string]int32{}
-	for _, pod := range f.All {
+	for _, pod := range s.All {
 		if pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && (pod.DeletionTimestamp != nil || !observe.IsTerminal(pod)) {
 			restarts[pod.Labels[mpi.ReplicatedJobLabel]] += restartsOf(pod)
 		}
 	}
 	var given []string
 	for _, name := range []string{mpi.LauncherJob, mpi.NodeJob} {
-		part := job.ReplicatedJob(f.JobSet.Spec, name)
+		part := job.ReplicatedJob(s.JobSet.Spec, name)
 		if part != nil && restarts[name] >= max(1, ptr.Deref(part.Template.Spec.BackoffLimit, jobBackoffLimit)) {
 			given = append(given, name)
 		}

@@ -21,10 +21,10 @@ func Preflight(trainJob *trainer.TrainJob, runtime job.Runtime, bounds observe.N
 	if made.TraceRefused != nil {
 		return nil, nil, made.TraceRefused
 	}
-	f := &Facts{Observed: observe.Observed{TrainJob: awake, Bounds: bounds}}
-	sets := f.podsWithDefaults(made)
-	if never = f.permanentHoldCause(sets); never != nil {
+	start := Start{&seen{Observed: observe.Observed{TrainJob: awake, Bounds: bounds}}}
+	sets := start.podsWithDefaults(made)
+	if never = start.permanentHoldCause(sets); never != nil {
 		return never, nil, nil
 	}
-	return nil, f.holdBeforePodsCause(sets), nil
+	return nil, start.holdBeforePodsCause(sets), nil
 }

@@ -7,6 +7,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -38,29 +39,29 @@ const (
 )
 
 // LaunchStep believes the launcher's agent and nobody else: a launcher that runs may still wait for its nodes.
-func (f *Facts) LaunchStep() LaunchStep {
-	launcher := f.Launcher()
+func (r Run) LaunchStep() LaunchStep {
+	launcher := r.Launcher()
 	if launcher == nil || launcher.Status.Phase == corev1.PodPending {
 		return LaunchWaitsForPods
 	}
-	if !job.HasAgent(f.JobSet) && f.JobSet.Labels[mpi.TrainJobLabel] != "" {
-		if f.startProblemOf(launcher) != nil {
+	if !job.HasAgent(r.JobSet) && r.JobSet.Labels[mpi.TrainJobLabel] != "" {
+		if r.start.problemOf(launcher) != nil {
 			return LaunchWaitsForPods
 		}
 		return LaunchWithoutAgent
 	}
 	var gate *mpi.GateResult
-	if f.Gate != nil && f.Gate.Launcher == launcher.UID {
-		gate = f.Gate.Result
+	if r.Gate != nil && r.Gate.Launcher == launcher.UID {
+		gate = r.Gate.Result
 	}
 	switch {
-	case gate != nil && gate.Passed, (gate == nil || gate.Waiting) && isPublishedRunning(f.TrainJob.Status.Conditions, launcher):
+	case gate != nil && gate.Passed, (gate == nil || gate.Waiting) && isPublishedRunning(r.TrainJob.Status.Conditions, launcher):
 		return LaunchRuns
 	case gate != nil && gate.Waiting:
 		return LaunchHindered
 	case gate != nil:
 		return LaunchRefused
-	case f.launcherUnreachable(launcher):
+	case r.launcherUnreachable(launcher):
 		return LaunchUnreachable
 	}
 	return LaunchWaitsForNodes
@@ -68,12 +69,12 @@ func (f *Facts) LaunchStep() LaunchStep {
 
 // Warning returns what the agents of a running job see go wrong, nil for nothing. The image of a user may answer in the place of an agent:
 // a reason that is not documented counts for nothing.
-func (f *Facts) Warning() *diagnose.Cause {
-	launcher := f.Launcher()
-	if launcher == nil || f.Gate == nil || f.Gate.Launcher != launcher.UID {
+func (r Run) Warning() *diagnose.Cause {
+	launcher := r.Launcher()
+	if launcher == nil || r.Gate == nil || r.Gate.Launcher != launcher.UID {
 		return nil
 	}
-	for _, warning := range f.Gate.Warnings {
+	for _, warning := range r.Gate.Warnings {
 		if entry, known := diagnose.ReasonDocOf(warning.Reason); known {
 			return &diagnose.Cause{Reason: warning.Reason, Message: diagnose.StripEscapes(warning.Message), Remedy: entry.Remedy}
 		}
@@ -82,7 +83,7 @@ func (f *Facts) Warning() *diagnose.Cause {
 }
 
 // Launcher returns the pod of the launcher, or nil.
-func (f *Facts) Launcher() *corev1.Pod { return observe.LauncherOf(f.Current) }
+func (r Run) Launcher() *corev1.Pod { return observe.LauncherOf(r.Current) }
 
 // isPublishedRunning keeps the word of a launcher that an earlier controller heard, as long as the same container runs. A new
 // controller asks again, but it may never get to a launcher, and a gate is passed once and for all.
@@ -91,8 +92,8 @@ func isPublishedRunning(earlier []metav1.Condition, launcher *corev1.Pod) bool {
 	return condition != nil && condition.Status == metav1.ConditionTrue && !condition.LastTransitionTime.Time.Before(mainContainerStartOrNever(launcher).Add(-observe.ClocksApart))
 }
 
-func (f *Facts) launcherUnreachable(launcher *corev1.Pod) bool {
-	return f.Gate != nil && f.Gate.Launcher == launcher.UID && (f.Gate.GaveUp || f.FactAge(observe.FactLauncher, launcher.UID) > agentExpected)
+func (r Run) launcherUnreachable(launcher *corev1.Pod) bool {
+	return r.Gate != nil && r.Gate.Launcher == launcher.UID && (r.Gate.GaveUp || r.FactAge(observe.FactLauncher, launcher.UID) > agentExpected)
 }
 
 // mainContainerStartOrNever returns when the main container of a pod started, or the far future while it has not.
@@ -106,16 +107,66 @@ func mainContainerStartOrNever(pod *corev1.Pod) time.Time {
 }
 
 // PodsReady reports whether all pods of a started job are ready, or have been, and otherwise what keeps them from it, as far as it shows.
-func (f *Facts) PodsReady() (ready bool, why *diagnose.Cause) {
+func (r Run) PodsReady() (ready bool, why *diagnose.Cause) {
 	// A pod that was thrown out has ended, too, and is gone in a moment.
-	if taken := diagnose.FirstDisruption(f.currentEvidence()); taken != nil && !f.IsStopping() && !f.SuspendWanted() {
+	if taken := diagnose.FirstDisruption(r.currentEvidence()); taken != nil && !r.IsStopping() && !r.SuspendWanted() {
 		return false, taken
 	}
-	if observe.CountReadyOnce(f.Current) >= f.Want {
+	if observe.CountReadyOnce(r.Current) >= r.Want {
 		return true, nil
 	}
-	if lost := f.PodDisruption(); lost != nil {
+	if lost := r.PodDisruption(); lost != nil {
 		return false, lost
 	}
-	return false, f.StartProblem()
+	return false, r.start.Problem()
+}
+
+// PodDisruption returns the pod that is, or was, taken away from a running job. The condition PodsReady keeps it: until the JobSet
+// has failed because of it the pod may be gone, and with it all evidence.
+func (r Run) PodDisruption() *diagnose.Cause {
+	if r.SuspendWanted() || r.IsStopping() {
+		return nil
+	}
+	if noted := r.PublishedPodLoss(); len(noted) > 0 {
+		return &noted[0]
+	}
+	return r.causeOrOvertime(diagnose.FirstDisruption(r.Evidence()))
+}
+
+// Verdict returns what the agent of the launcher says about the run, or nil.
+func (r Run) Verdict() *mpi.Verdict {
+	if !r.OwnsJobSet() {
+		return nil
+	}
+	launcher := observe.LauncherOf(r.All)
+	if launcher == nil {
+		return nil
+	}
+	for _, status := range launcher.Status.ContainerStatuses {
+		if end := status.State.Terminated; status.Name == mpi.Container && end != nil {
+			if verdict, err := mpi.DecodeVerdict(end.Message); err == nil {
+				return &verdict
+			}
+		}
+	}
+	return nil
+}
+
+// HasCommandStarted reports whether the launcher's agent tells that it started the command.
+func (r Run) HasCommandStarted() bool {
+	verdict := r.Verdict()
+	return verdict != nil && verdict.Timings != nil && verdict.Timings.CommandSeconds != nil
+}
+
+// phase is the phase of a job whose JobSet runs.
+func (r Run) phase() jobv1.Phase {
+	switch {
+	case r.LaunchStep() == LaunchRuns:
+		return jobv1.Running
+	case len(r.Current) < r.Want || !observe.ArePlaced(r.Current):
+		return jobv1.Scheduling
+	case !observe.WereReadyOnce(r.Current):
+		return jobv1.Pulling
+	}
+	return jobv1.Starting
 }

@@ -22,13 +22,13 @@ const controlPlaneApart = 5 * time.Second
 // maxDuration of a runtime is the activeDeadlineSeconds of the launcher's Job, and all that shows is a launcher that is being deleted
 // just then, as if somebody had done it, or that is gone when the JobSet has failed. A JobSet that starts its Jobs again gives each
 // of them as long, and deletes launchers for other reasons: nothing is said of those.
-func (f *Facts) overtimeCause() *diagnose.Cause {
-	limit, since := timeLimitOf(f.JobSet), RunStartOf(f.JobSet)
-	if limit == 0 || since.IsZero() || f.SuspendWanted() || !endsWithLauncher(f.JobSet) {
+func (r Run) overtimeCause() *diagnose.Cause {
+	limit, since := timeLimitOf(r.JobSet), RunStartOf(r.JobSet)
+	if limit == 0 || since.IsZero() || r.SuspendWanted() || !endsWithLauncher(r.JobSet) {
 		return nil
 	}
 	over := since.Add(limit - controlPlaneApart)
-	if stopped := f.launcherStopped(); stopped.IsZero() || stopped.Before(over) {
+	if stopped := r.launcherStopped(); stopped.IsZero() || stopped.Before(over) {
 		return nil
 	}
 	return &diagnose.Cause{
@@ -39,19 +39,19 @@ func (f *Facts) overtimeCause() *diagnose.Cause {
 }
 
 // launcherStopped returns when somebody asked for the deletion of the launcher, or when the JobSet failed that has none any more.
-func (f *Facts) launcherStopped() time.Time {
-	if launcher := observe.LauncherOf(f.All); launcher != nil {
+func (r Run) launcherStopped() time.Time {
+	if launcher := observe.LauncherOf(r.All); launcher != nil {
 		return observe.DeletionAsked(launcher)
 	}
-	if failed := f.JobSetFailed(); failed != nil {
+	if failed := r.JobSetFailed(); failed != nil {
 		return failed.LastTransitionTime.Time
 	}
 	return time.Time{}
 }
 
 // causeOrOvertime returns what came first of a cause, which may be nil, and the end of the time that the runtime allows.
-func (f *Facts) causeOrOvertime(cause *diagnose.Cause) *diagnose.Cause {
-	if over := f.overtimeCause(); over != nil && (cause == nil || !cause.At.Before(over.At)) {
+func (r Run) causeOrOvertime(cause *diagnose.Cause) *diagnose.Cause {
+	if over := r.overtimeCause(); over != nil && (cause == nil || !cause.At.Before(over.At)) {
 		return over
 	}
 	return cause

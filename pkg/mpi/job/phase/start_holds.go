@@ -14,18 +14,18 @@ import (
 )
 
 // podsWithDefaults returns the pods of a job as the namespace completes them.
-func (f *Facts) podsWithDefaults(made job.Job) []desired.PodSet {
-	return podSetsWithDefaults(desired.PodSets(desired.JobSet(made)), f.Bounds.Limits)
+func (s Start) podsWithDefaults(made job.Job) []desired.PodSet {
+	return podSetsWithDefaults(desired.PodSets(desired.JobSet(made)), s.Bounds.Limits)
 }
 
 // permanentHoldCause says why the job can never have its pods in this namespace as it is, or nil. No pod is made for it.
-func (f *Facts) permanentHoldCause(sets []desired.PodSet) *diagnose.Cause {
-	if text := limitRangeViolation(sets, f.Bounds.Limits); text != "" {
+func (s Start) permanentHoldCause(sets []desired.PodSet) *diagnose.Cause {
+	if text := limitRangeViolation(sets, s.Bounds.Limits); text != "" {
 		return &diagnose.Cause{Reason: diagnose.LimitRangeViolated, Message: text + ": change resourcesPerNode, or ask the platform admin for another limit"}
 	}
-	for _, s := range findShortages(sets, f.Bounds.Quotas) {
-		if s.isPermanent() {
-			return &diagnose.Cause{Reason: diagnose.QuotaExceeded, Message: s.String() + remedyOfPermanentShortage(s)}
+	for _, short := range findShortages(sets, s.Bounds.Quotas) {
+		if short.isPermanent() {
+			return &diagnose.Cause{Reason: diagnose.QuotaExceeded, Message: short.String() + remedyOfPermanentShortage(short)}
 		}
 	}
 	return nil
@@ -40,14 +40,14 @@ func remedyOfPermanentShortage(s quotaShortage) string {
 
 // holdBeforePodsCause says what the job has to wait for before its pods are made, all at once or none, or nil. A suspended job needs
 // nothing yet.
-func (f *Facts) holdBeforePodsCause(sets []desired.PodSet) *diagnose.Cause {
-	if f.SuspendWanted() {
+func (s Start) holdBeforePodsCause(sets []desired.PodSet) *diagnose.Cause {
+	if s.SuspendWanted() {
 		return nil
 	}
-	if len(f.Bounds.Missing) > 0 {
-		return missingReferences(f.Bounds.Missing)
+	if len(s.Bounds.Missing) > 0 {
+		return missingReferences(s.Bounds.Missing)
 	}
-	if short := findShortages(sets, f.Bounds.Quotas); len(short) > 0 {
+	if short := findShortages(sets, s.Bounds.Quotas); len(short) > 0 {
 		return &diagnose.Cause{Reason: diagnose.QuotaExceeded,
 			Message: short[0].String() + ": the job waits until other pods of the namespace end, or the quota is raised, and then starts by itself"}
 	}
@@ -56,20 +56,20 @@ func (f *Facts) holdBeforePodsCause(sets []desired.PodSet) *diagnose.Cause {
 
 // holdBeforeResumeCause says what a job that is resumed has to wait for, or nil. Nothing makes it fail: it has run before, and may be
 // suspended again.
-func (f *Facts) holdBeforeResumeCause() *diagnose.Cause {
-	if !f.IsResuming() || f.Runtime == nil {
+func (s Start) holdBeforeResumeCause() *diagnose.Cause {
+	if !s.IsResuming() || s.Runtime == nil {
 		return nil
 	}
-	made, err := job.Resolve(f.TrainJob, *f.Runtime)
+	made, err := job.Resolve(s.TrainJob, *s.Runtime)
 	if err != nil {
 		return nil
 	}
-	sets := f.podsWithDefaults(made)
-	if why := f.permanentHoldCause(sets); why != nil {
+	sets := s.podsWithDefaults(made)
+	if why := s.permanentHoldCause(sets); why != nil {
 		why.Message += "; the job waits for it, and is then resumed by itself"
 		return why
 	}
-	return f.holdBeforePodsCause(sets)
+	return s.holdBeforePodsCause(sets)
 }
 
 // missingReferences says what a job waits for. The first one gives the reason, all are named.
@@ -82,20 +82,20 @@ func missingReferences(references []job.ObjectReference) *diagnose.Cause {
 }
 
 // namesTakenByOthers names the objects under our names that are somebody else's, and whose they are.
-func (f *Facts) namesTakenByOthers() []string {
+func (s Start) namesTakenByOthers() []string {
 	var names []string
-	for _, child := range f.Children {
-		if job.ClaimOf(f.TrainJob, &child) == job.Foreign {
+	for _, child := range s.Children {
+		if job.ClaimOf(s.TrainJob, &child) == job.Foreign {
 			names = append(names, job.NameWithOwner(child.Kind, &child))
 		}
 	}
-	for _, child := range f.ChildJobs {
-		if !job.IsOfJobSet(f.TrainJob, &child) {
+	for _, child := range s.ChildJobs {
+		if !job.IsOfJobSet(s.TrainJob, &child) {
 			names = append(names, job.NameWithOwner("Job", &child))
 		}
 	}
-	if f.JobSet != nil && job.ClaimOf(f.TrainJob, f.JobSet) == job.Foreign {
-		names = append(names, job.NameWithOwner(job.KindOfJobSet().Kind, f.JobSet))
+	if s.JobSet != nil && job.ClaimOf(s.TrainJob, s.JobSet) == job.Foreign {
+		names = append(names, job.NameWithOwner(job.KindOfJobSet().Kind, s.JobSet))
 	}
 	return names
 }
@@ -103,13 +103,13 @@ func (f *Facts) namesTakenByOthers() []string {
 // leftoversOfEarlierJob returns a JobSet of an earlier TrainJob and the Jobs of any earlier JobSet of this name. The new JobSet must
 // not come before they are gone: it would want Jobs of the same names. The garbage collector would delete the Jobs too,
 // but not before it has come by.
-func (f *Facts) leftoversOfEarlierJob() []observe.Deletion {
+func (s Start) leftoversOfEarlierJob() []observe.Deletion {
 	var deletions []observe.Deletion
-	if f.JobSet != nil {
-		deletions = append(deletions, observe.DeletionOf(job.KindOfJobSet(), f.JobSet))
+	if s.JobSet != nil {
+		deletions = append(deletions, observe.DeletionOf(job.KindOfJobSet(), s.JobSet))
 	}
-	for _, made := range f.Jobs {
-		if job.IsOfJobSet(f.TrainJob, &made) {
+	for _, made := range s.Jobs {
+		if job.IsOfJobSet(s.TrainJob, &made) {
 			deletions = append(deletions, observe.DeletionOf(metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, &made))
 		}
 	}
@@ -120,10 +120,10 @@ func (f *Facts) leftoversOfEarlierJob() []observe.Deletion {
 // keeps the Secret of the earlier job, because that is immutable, and would mount it into our pods under the same name:
 // they would get a key that nobody else has. A pod long past its grace is on a machine that does not answer, and where
 // no pod of ours will be.
-func (f *Facts) hasLingeringPods() bool {
-	return !f.HasKeySecret() && slices.ContainsFunc(f.Pods, func(pod corev1.Pod) bool {
+func (s Start) hasLingeringPods() bool {
+	return !s.HasKeySecret() && slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
-		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, f.TrainJob.Name+"-")
-		return ours && (pod.DeletionTimestamp == nil || f.untilGivenUp(&pod) > 0)
+		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, s.TrainJob.Name+"-")
+		return ours && (pod.DeletionTimestamp == nil || s.untilGivenUp(&pod) > 0)
 	})
 }

@@ -2,6 +2,7 @@ package phase
 
 import (
 	"fmt"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
 // runtimeNotFoundText says that there is no such runtime. Group and kind decide which object is meant, so misspelt ones are said first.
@@ -29,16 +31,16 @@ func runtimeNotFoundText(ref trainer.RuntimeRef) string {
 	}
 }
 
-// StartProblem returns what keeps the pods of a started job from running, as far as it shows.
-func (f *Facts) StartProblem() *diagnose.Cause {
+// Problem returns what keeps the pods of a started job from running, as far as it shows.
+func (s Start) Problem() *diagnose.Cause {
 	return diagnose.StartProblem(diagnose.StartState{
-		Pods: f.currentEvidence(), Want: f.Want,
-		Refused: refusalMessages(f.Warnings, f.JobSet, f.Jobs), Warnings: warningsOf(f.Warnings),
+		Pods: s.currentEvidence(), Want: s.Want,
+		Refused: refusalMessages(s.Warnings, s.JobSet, s.Jobs), Warnings: warningsOf(s.Warnings),
 	})
 }
 
-func (f *Facts) startProblemOf(pod *corev1.Pod) *diagnose.Cause {
-	return diagnose.StartProblem(diagnose.StartState{Pods: f.evidenceOf([]*corev1.Pod{pod}), Want: 1})
+func (s Start) problemOf(pod *corev1.Pod) *diagnose.Cause {
+	return diagnose.StartProblem(diagnose.StartState{Pods: s.evidenceOf([]*corev1.Pod{pod}), Want: 1})
 }
 
 // podRefusalCause returns why the API server refuses pods or Jobs of this JobSet, taken from the events of the Job and JobSet
@@ -69,4 +71,14 @@ func warningsOf(events []corev1.Event) []diagnose.Warning {
 		}
 	}
 	return warnings
+}
+
+// AreNodesUp reports whether all nodes are ready.
+func (s Start) AreNodesUp() bool {
+	_, up := s.FactSince(observe.FactUp, s.JobSet.UID)
+	return up
+}
+
+func (s Start) hasPodWithoutAddress() bool {
+	return slices.ContainsFunc(s.Current, func(pod *corev1.Pod) bool { return observe.StageOf(pod) == observe.StagePlaced })
 }

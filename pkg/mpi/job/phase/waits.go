@@ -1,11 +1,12 @@
 package phase
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -16,28 +17,28 @@ import (
 
 // haveAllPodsRun reports whether all pods of the job have run at the same time: then the gang has started, whatever comes later. Those
 // that are being deleted ran before.
-func (f *Facts) haveAllPodsRun() bool {
-	if f.werePodsReady() {
+func (w Waits) haveAllPodsRun() bool {
+	if w.werePodsReady() {
 		return true
 	}
-	pods := f.All
+	pods := w.All
 	for _, pod := range pods {
 		if pod.Status.Phase == "Pending" || pod.Status.Phase == "" {
 			return false
 		}
 	}
-	return len(pods) >= f.Want
+	return len(pods) >= w.Want
 }
 
 // werePodsReady reports whether the status tells that all pods were ready once since the job was begun, resumed or restarted. The
 // condition PodsReady comes with Created or earlier, a suspension and a restart take it back, and nothing but a gang that is
 // ready makes it true: where it has changed after all of these, the gang was. All these times are of our own clock.
-func (f *Facts) werePodsReady() bool {
-	ready, created := f.PublishedCondition(job.PodsReady), f.PublishedCondition(job.Created)
+func (w Waits) werePodsReady() bool {
+	ready, created := w.PublishedCondition(job.PodsReady), w.PublishedCondition(job.Created)
 	if ready == nil || created == nil || ready.Status == metav1.ConditionTrue {
 		return ready != nil && ready.Status == metav1.ConditionTrue
 	}
-	return !slices.ContainsFunc(f.TrainJob.Status.Conditions, func(c metav1.Condition) bool {
+	return !slices.ContainsFunc(w.TrainJob.Status.Conditions, func(c metav1.Condition) bool {
 		begins := c.Type == job.Created || c.Type == trainer.TrainJobSuspended || c.Type == job.Restarting
 		return begins && !ready.LastTransitionTime.After(c.LastTransitionTime.Time)
 	})
@@ -75,31 +76,31 @@ const NodesUpAfter = 2 * time.Second
 
 // NextCheck returns when something may have to be said although nothing happened: pods that do not appear, the deadline. What is
 // long over is nothing to wait for: a companion ends no job because of it.
-func (f *Facts) NextCheck() time.Duration {
+func (w Waits) NextCheck() time.Duration {
 	next := never
-	for _, until := range []time.Duration{f.UntilDeadline(), f.untilGangTimeout(), f.untilPullTimeout(), f.UntilNodesUp()} {
+	for _, until := range []time.Duration{w.UntilDeadline(), w.untilGangTimeout(), w.untilPullTimeout(), w.UntilNodesUp()} {
 		if until > 0 {
 			next = min(next, until)
 		}
 	}
 	switch {
-	case job.IsSuspended(f.JobSet):
-		return zeroIfNever(min(next, f.untilPodsGivenUp()))
-	case len(f.Current) < f.Want:
-		next = min(next, f.recheckWhenLate(observe.FactRuns, podsExpectedWithin))
-	case f.hasPodWithoutAddress():
-		next = min(next, f.recheckWhenLate(observe.FactPlaced, mountExpectedWithin))
+	case job.IsSuspended(w.JobSet):
+		return zeroIfNever(min(next, w.untilPodsGivenUp()))
+	case len(w.Current) < w.Want:
+		next = min(next, w.recheckWhenLate(observe.FactRuns, podsExpectedWithin))
+	case w.start.hasPodWithoutAddress():
+		next = min(next, w.recheckWhenLate(observe.FactPlaced, mountExpectedWithin))
 	}
 	return zeroIfNever(next)
 }
 
 // untilPodsGivenUp is when a suspended JobSet is resumed although a pod that was stopped is still there.
-func (f *Facts) untilPodsGivenUp() time.Duration {
+func (w Waits) untilPodsGivenUp() time.Duration {
 	until := never
-	if f.SuspensionPending() {
-		for _, pod := range f.All {
-			if pod.DeletionTimestamp != nil && f.mayStillRun(pod) {
-				until = min(until, f.untilGivenUp(pod))
+	if w.start.SuspensionPending() {
+		for _, pod := range w.All {
+			if pod.DeletionTimestamp != nil && w.start.mayStillRun(pod) {
+				until = min(until, w.start.untilGivenUp(pod))
 			}
 		}
 	}
@@ -107,13 +108,13 @@ func (f *Facts) untilPodsGivenUp() time.Duration {
 }
 
 // FirstCheck returns when to look again at a job that has just been made: at its pods, or when its time is over.
-func (f *Facts) FirstCheck() time.Duration {
-	return min(podsExpectedWithin+CauseRecheck, f.UntilDeadline())
+func (w Waits) FirstCheck() time.Duration {
+	return min(podsExpectedWithin+CauseRecheck, w.UntilDeadline())
 }
 
 // recheckWhenLate returns when to ask why something is not there that was expected within a time of a fact, again and again.
-func (f *Facts) recheckWhenLate(since observe.FactKind, expected time.Duration) time.Duration {
-	if age := f.FactAge(since, f.JobSet.UID); age <= expected {
+func (w Waits) recheckWhenLate(since observe.FactKind, expected time.Duration) time.Duration {
+	if age := w.FactAge(since, w.JobSet.UID); age <= expected {
 		return expected - age + CauseRecheck
 	}
 	return podsRecheck
@@ -131,58 +132,84 @@ func zeroIfNever(d time.Duration) time.Duration {
 
 // UntilDeadline returns the time left of activeDeadlineSeconds, which counts from the creation of the TrainJob and again
 // from each time it is resumed, as upstream counts it. Without a deadline, or suspended, it is never.
-func (f *Facts) UntilDeadline() time.Duration {
-	seconds := f.TrainJob.Spec.ActiveDeadlineSeconds
-	if seconds == 0 || ptr.Deref(f.TrainJob.Spec.Suspend, false) {
+func (w Waits) UntilDeadline() time.Duration {
+	seconds := w.TrainJob.Spec.ActiveDeadlineSeconds
+	if seconds == 0 || ptr.Deref(w.TrainJob.Spec.Suspend, false) {
 		return never
 	}
-	return f.RequestedAt().Add(time.Duration(seconds) * time.Second).Sub(f.Now)
-}
-
-func (f *Facts) deadlineExceededCause() diagnose.Cause {
-	message := fmt.Sprintf("the job took longer than its activeDeadlineSeconds of %d", f.TrainJob.Spec.ActiveDeadlineSeconds)
-	return diagnose.Cause{Reason: diagnose.DeadlineExceeded, Message: message}
+	return w.RequestedAt().Add(time.Duration(seconds) * time.Second).Sub(w.Now)
 }
 
 // RecheckWaiting returns when to look again at what a job waits for.
-func (f *Facts) RecheckWaiting(why *diagnose.Cause) time.Duration {
+func (w Waits) RecheckWaiting(why *diagnose.Cause) time.Duration {
 	retry := heldRetry
-	if why.Reason == diagnose.QuotaExceeded && f.Now.Sub(f.BegunAt()) > quotaNewsWithin {
+	if why.Reason == diagnose.QuotaExceeded && w.Now.Sub(w.BegunAt()) > quotaNewsWithin {
 		retry = quotaRetry
 	}
-	return min(retry, f.UntilDeadline(), f.untilGangTimeout())
+	return min(retry, w.UntilDeadline(), w.untilGangTimeout())
 }
 
 // untilGangTimeout returns the time left until all pods must run, never without a limit or once they did.
-func (f *Facts) untilGangTimeout() time.Duration {
-	if f.Runtime == nil || f.SuspendWanted() || f.Runtime.GangTimeout() == 0 || f.OwnsJobSet() && f.haveAllPodsRun() {
+func (w Waits) untilGangTimeout() time.Duration {
+	if w.Runtime == nil || w.SuspendWanted() || w.Runtime.GangTimeout() == 0 || w.OwnsJobSet() && w.haveAllPodsRun() {
 		return never
 	}
-	return f.BegunAt().Add(f.Runtime.GangTimeout()).Sub(f.Now)
+	return w.BegunAt().Add(w.Runtime.GangTimeout()).Sub(w.Now)
 }
 
 // untilPullTimeout returns the time until an image that cannot be pulled ends the job.
-func (f *Facts) untilPullTimeout() time.Duration {
+func (w Waits) untilPullTimeout() time.Duration {
 	until := never
-	for _, pod := range f.Current {
-		if _, seen := f.FactSince(observe.FactImage, pod.UID); seen && f.pullIsFinal(pod) {
-			until = min(until, ImagePullTimeout-f.FactAge(observe.FactImage, pod.UID))
+	for _, pod := range w.Current {
+		if _, seen := w.FactSince(observe.FactImage, pod.UID); seen && w.pullIsFinal(pod) {
+			until = min(until, ImagePullTimeout-w.FactAge(observe.FactImage, pod.UID))
 		}
 	}
 	return until
 }
 
-// AreNodesUp reports whether all nodes are ready.
-func (f *Facts) AreNodesUp() bool {
-	_, up := f.FactSince(observe.FactUp, f.JobSet.UID)
-	return up
-}
-
 // UntilNodesUp is the time until a launcher that has not passed its gate is to be told that its nodes are up, 0 for never.
-func (f *Facts) UntilNodesUp() time.Duration {
-	age := f.FactAge(observe.FactUp, f.JobSet.UID)
-	if !f.AreNodesUp() || age >= NodesUpAfter || f.Gate != nil && f.Gate.Result != nil {
+func (w Waits) UntilNodesUp() time.Duration {
+	age := w.FactAge(observe.FactUp, w.JobSet.UID)
+	if !w.start.AreNodesUp() || age >= NodesUpAfter || w.Gate != nil && w.Gate.Result != nil {
 		return 0
 	}
 	return NodesUpAfter - age
+}
+
+// ImagePullTimeout is how long an image that does not exist, or that may not be pulled, may fail to be pulled before the job fails. Kubelet
+// tries again after 10 and after 20 more seconds, so an image that comes in a moment is asked for three times. A name that is not an image, and
+// an image that must be on the machine and is not, fail at once. A registry that is busy, broken or away is waited for as long as for
+// anything else that the gang lacks.
+const ImagePullTimeout = 45 * time.Second
+
+// pullIsFinal reports whether the registry's answer for an image of a pod stays the same. Before Kubernetes 1.32 kubelet does not repeat it
+// while it backs off; the condition does.
+func (w Waits) pullIsFinal(pod *corev1.Pod) bool {
+	shown := ""
+	if c := w.PublishedCondition(job.PodsReady); c != nil && c.Reason == string(diagnose.ImagePull) {
+		shown = c.Message
+	}
+	return slices.ContainsFunc(observe.ContainersFailingToPull(pod), func(s corev1.ContainerStatus) bool {
+		return diagnose.PullIsFinal(s.Image, s.State.Waiting.Message) ||
+			strings.Contains(shown, "'"+s.Image+"'") && diagnose.PullIsFinal(s.Image, shown)
+	})
+}
+
+// jobSetEndsWithin is how long a JobSet may take to end after the job has: usually some 2 s. One that has not by then waits for
+// a container that does not end, such as a sidecar, and holds machines for nothing.
+const jobSetEndsWithin = time.Minute
+
+// UntilJobSetEnds returns how long the JobSet of a job that is over may still take to end by itself, 0 when it will not.
+func (w Waits) UntilJobSetEnds() time.Duration {
+	launcher := observe.LauncherOf(w.All)
+	if launcher == nil || observe.MainEnd(launcher) == nil {
+		return 0
+	}
+	for _, kind := range []string{trainer.TrainJobComplete, trainer.TrainJobFailed} {
+		if c := w.PublishedCondition(kind); c != nil {
+			return max(0, c.LastTransitionTime.Add(jobSetEndsWithin).Sub(w.Now))
+		}
+	}
+	return 0
 }

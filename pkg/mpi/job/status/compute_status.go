@@ -105,7 +105,7 @@ func (c *conditionBuilder) addRestarting(f *phase.Facts, end *phase.JobEnd) {
 	case again != nil:
 		c.addCause(job.Restarting, true, fmt.Sprintf(observe.RestartFormat, again.Number, again.Of)+": ", again.Failure.Full())
 	case earlier == nil:
-	case end == nil && !f.StartedAgain():
+	case end == nil && !f.Start.HasRestarted():
 		c.add(job.Restarting, true, mpi.Reason(earlier.Reason), earlier.Message)
 	default:
 		c.add(job.Restarting, false, job.ReasonRestarted, earlier.Message)
@@ -116,7 +116,7 @@ func (c *conditionBuilder) addRestarting(f *phase.Facts, end *phase.JobEnd) {
 func (c *conditionBuilder) addProgress(f *phase.Facts, end *phase.JobEnd) {
 	waiting := c.state.Waiting
 	switch {
-	case c.state.Restart != nil, f.BeingRecreated():
+	case c.state.Restart != nil, f.Start.IsBeingRecreated():
 		c.addFalse(job.ReasonRestarting, "the job is being started again", job.PodsReady, job.Running)
 	case end != nil:
 		c.addFalse(job.ReasonFinished, "the job is over", job.PodsReady, job.Running)
@@ -148,7 +148,7 @@ const (
 
 // addPodsReady reports whether all pods are ready, and what keeps them from it.
 func (c *conditionBuilder) addPodsReady(f *phase.Facts) {
-	switch ready, why := f.PodsReady(); {
+	switch ready, why := f.Run.PodsReady(); {
 	case ready:
 		c.addTrue(job.ReasonPodsReady, fmt.Sprintf("all %d pods are ready", f.Want), job.PodsReady)
 	case why != nil:
@@ -173,13 +173,13 @@ func (c *conditionBuilder) addRunning(warning *diagnose.Cause) {
 
 // addLaunch tells how far the launcher is.
 func (c *conditionBuilder) addLaunch(f *phase.Facts) {
-	switch launch := f.LaunchStep(); launch {
+	switch launch := f.Run.LaunchStep(); launch {
 	case phase.LaunchWaitsForPods:
 		c.addFalse(job.ReasonWaitingForPods, waitingForPods, job.Running)
 	case phase.LaunchWithoutAgent:
 		c.addTrue(job.ReasonGatePassed, launcherRuns, job.Running)
 	case phase.LaunchRuns:
-		c.addRunning(f.Warning())
+		c.addRunning(f.Run.Warning())
 	case phase.LaunchHindered:
 		why := diagnose.GateFailure(*f.Gate.Result)
 		c.addCause(job.Running, false, "the launcher waits for its nodes: ", why)
@@ -187,7 +187,7 @@ func (c *conditionBuilder) addLaunch(f *phase.Facts) {
 		why := diagnose.GateFailure(*f.Gate.Result)
 		c.addCause(job.Running, false, "", why)
 	case phase.LaunchUnreachable:
-		c.addFalse(diagnose.LauncherUnreachable, fmt.Sprintf("the controller cannot reach the agent of launcher pod %s on port %d: %s", f.Launcher().Name, mpi.AgentPort, f.Gate.Error), job.Running)
+		c.addFalse(diagnose.LauncherUnreachable, fmt.Sprintf("the controller cannot reach the agent of launcher pod %s on port %d: %s", f.Run.Launcher().Name, mpi.AgentPort, f.Gate.Error), job.Running)
 	case phase.LaunchWaitsForNodes:
 		c.addFalse(job.ReasonWaitingForNodes, "the launcher waits until all nodes answer", job.Running)
 	}

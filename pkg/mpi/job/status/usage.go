@@ -45,7 +45,7 @@ func usageOf(f *phase.Facts, r, before jobv1.Record, all []metav1.Condition) *jo
 	if f.Runtime != nil {
 		u.NodePrice = priceOf(f.Runtime.Annotations[mpi.PriceAnnotation])
 	}
-	if verdict := f.Verdict(); over && verdict != nil && verdict.Usage != nil {
+	if verdict := f.Run.Verdict(); over && verdict != nil && verdict.Usage != nil {
 		v := verdict.Usage
 		u.Pods, u.CPUPerPod, u.SentBytes = max(0, v.Pods), max(0, v.CPUPerPod), max(0, v.SentBytes)
 		u.MemoryPeak, u.MemoryLimit = max(0, v.MemoryPeak), max(0, v.MemoryLimit)

@@ -11,12 +11,13 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/view"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // logEnd writes what became of a job into the log, once, when it has been told that it is over. Whoever collects logs keeps the history of jobs
 // by it: TrainJobs are deleted (docs/decisions/2026-11-24-history-of-jobs.md).
 func (r *Reconciler) logEnd(ctx context.Context, f *phase.Facts, said jobReport, changes []metav1.Condition) {
-	if slices.ContainsFunc(changes, func(c metav1.Condition) bool { return isEndOfJob(f.TrainJob, c) }) {
+	if slices.ContainsFunc(changes, func(c metav1.Condition) bool { return status.IsEndOfJob(f.TrainJob, c) }) {
 		ctrl.LoggerFrom(ctx).Info("the job is over", "job", endRecord(f, said, r.mode))
 	}
 }

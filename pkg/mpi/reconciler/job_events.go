@@ -2,7 +2,6 @@ package reconciler
 
 import (
 	"cmp"
-	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,21 +13,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
-
-// newOrChanged returns the conditions that say something new, another status or another reason, in the order of a job's life.
-func newOrChanged(before, after []metav1.Condition) []metav1.Condition {
-	var changes []metav1.Condition
-	for _, condition := range after {
-		earlier := apimeta.FindStatusCondition(before, condition.Type)
-		if earlier == nil || earlier.Status != condition.Status || earlier.Reason != condition.Reason {
-			changes = append(changes, condition)
-		}
-	}
-	slices.SortStableFunc(changes, func(a, b metav1.Condition) int {
-		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
-	})
-	return changes
-}
 
 // uneventful are the reasons of conditions that say only that nothing has happened yet, or repeat another condition.
 var uneventful = map[mpi.Reason]bool{
@@ -52,7 +36,7 @@ func (r *Reconciler) sendEvents(trainJob *trainer.TrainJob, changes []metav1.Con
 	type words struct{ reason, message string }
 	sent := map[words]bool{}
 	for _, change := range changes {
-		if isCompletionBesideTrainer(trainJob, change) {
+		if status.IsCompletionBesideTrainer(trainJob, change) {
 			change.Type, change.Status, change.Reason = trainer.TrainJobComplete, metav1.ConditionTrue, string(job.ReasonCompleted)
 		}
 		this := words{change.Reason, change.Message}

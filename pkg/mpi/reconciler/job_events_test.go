@@ -29,7 +29,7 @@ func TestTransitions(t *testing.T) {
 		condition("Running", metav1.ConditionTrue, "GatePassed", "another status is"),
 		condition("Complete", metav1.ConditionTrue, "Completed", "and so is another condition"),
 	}
-	if diff := cmp.Diff(after[1:], newOrChanged(before, after)); diff != "" {
+	if diff := cmp.Diff(after[1:], status.NewOrChanged(before, after)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // jobMetrics are the numbers of this controller. Phases are measured from what this process saw, because the times in API
@@ -88,11 +89,11 @@ func (m *jobMetrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
 			m.since[name] = f.Now
 		case change.Type == job.Restarting && isTrue:
 			m.restarts.WithLabelValues(whose.labelValues(listedReason(change.Reason))...).Inc()
-		case isCompletionBesideTrainer(f.TrainJob, change):
+		case status.IsCompletionBesideTrainer(f.TrainJob, change):
 			m.recordEnd(whose, name, f, trainer.TrainJobComplete, string(job.ReasonCompleted))
 		case change.Type == trainer.TrainJobComplete && isTrue:
 			m.recordEnd(whose, name, f, change.Type, change.Reason)
-		case isEndOfJob(f.TrainJob, change):
+		case status.IsEndOfJob(f.TrainJob, change):
 			m.recordEnd(whose, name, f, trainer.TrainJobFailed, change.Reason)
 		}
 	}

@@ -114,7 +114,7 @@ func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobRe
 			return err
 		}
 	}
-	changes := newOrChanged(f.TrainJob.Status.Conditions, said.conditions)
+	changes := status.NewOrChanged(f.TrainJob.Status.Conditions, said.conditions)
 	if r.mode == Executor {
 		r.cache.notePublished(f.TrainJob, said.conditions)
 	} else { // whose record may not have been written
@@ -149,7 +149,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobRe
 
 // publishChanges passes on what is new.
 func (r *Reconciler) publishChanges(ctx context.Context, f *phase.Facts, said jobReport, changes []metav1.Condition) {
-	changes = withMissedSteps(f, changes)
+	changes = status.WithMissedSteps(f, changes)
 	r.sendEvents(f.TrainJob, changes)
 	r.metrics.recordChanges(f, changes)
 	r.logEnd(ctx, f, said, changes)

@@ -16,6 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
+	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
 // Every job that is started has the same events in the same order, however fast it is.
@@ -37,7 +38,7 @@ func TestGangSchedulingIsTold(t *testing.T) {
 		"Suspended": {suspended, []metav1.Condition{created}, []string{"JobSetCreated"}},
 	} {
 		var got []string
-		for _, c := range withMissedSteps(phase.DeriveFacts(observe.Observed{TrainJob: tc.trainJob}), newOrChanged(nil, tc.changes)) {
+		for _, c := range status.WithMissedSteps(phase.DeriveFacts(observe.Observed{TrainJob: tc.trainJob}), status.NewOrChanged(nil, tc.changes)) {
 			got = append(got, c.Reason)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -96,7 +97,7 @@ func TestStepsOfJobsThatAreOverAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, c := range withMissedSteps(phase.DeriveFacts(tc.o), append(finished[:1:1], tc.end)) {
+			for _, c := range status.WithMissedSteps(phase.DeriveFacts(tc.o), append(finished[:1:1], tc.end)) {
 				got = append(got, c.Reason)
 			}
 			if diff := cmp.Diff(append([]string{"Finished"}, tc.want...), got); diff != "" {
@@ -114,7 +115,7 @@ func TestMetricsOfAJobThatIsOverAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := ended(t, mpi.Verdict{GateSeconds: 0.25, RunSeconds: 0.5, Timings: &mpi.LaunchTimings{CommandSeconds: ptr.To(0.5)}})
-	m.recordChanges(phase.DeriveFacts(o), withMissedSteps(phase.DeriveFacts(o), []metav1.Condition{{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: string(job.ReasonCompleted)}}))
+	m.recordChanges(phase.DeriveFacts(o), status.WithMissedSteps(phase.DeriveFacts(o), []metav1.Condition{{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: string(job.ReasonCompleted)}}))
 	for phase, want := range map[string]float64{phaseGate: 0.25, phaseRun: 0.5} {
 		if got := sumOf(t, registry, phase); got != want {
 			t.Errorf("phase %s took %v s, want %v", phase, got, want)

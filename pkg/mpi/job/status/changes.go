@@ -1,6 +1,7 @@
-package reconciler
+package status
 
 import (
+	"cmp"
 	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -13,9 +14,24 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// withMissedSteps adds to what has changed in a status the steps that went by between two of them, so that jobs that did the same
+// NewOrChanged returns the conditions with another status or another reason than before, in the order of a job's life.
+func NewOrChanged(before, after []metav1.Condition) []metav1.Condition {
+	var changes []metav1.Condition
+	for _, condition := range after {
+		earlier := apimeta.FindStatusCondition(before, condition.Type)
+		if earlier == nil || earlier.Status != condition.Status || earlier.Reason != condition.Reason {
+			changes = append(changes, condition)
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b metav1.Condition) int {
+		return cmp.Compare(slices.Index(job.ConditionOrder, a.Type), slices.Index(job.ConditionOrder, b.Type))
+	})
+	return changes
+}
+
+// WithMissedSteps adds to what has changed in a status the steps that went by between two of them, so that jobs that did the same
 // have the same events and are counted the same, however fast they are and however late we look.
-func withMissedSteps(f *phase.Facts, changes []metav1.Condition) []metav1.Condition {
+func WithMissedSteps(f *phase.Facts, changes []metav1.Condition) []metav1.Condition {
 	return withMissedGangStep(f.TrainJob, withMissedRunStep(f, changes))
 }
 
@@ -46,7 +62,7 @@ func indexOfGangStep(trainJob *trainer.TrainJob, changes []metav1.Condition) int
 // withMissedRunStep adds that the pods were ready and that the command ran where a job was over before a status told of it.
 func withMissedRunStep(f *phase.Facts, changes []metav1.Condition) []metav1.Condition {
 	before := f.TrainJob.Status.Conditions
-	at := slices.IndexFunc(changes, func(c metav1.Condition) bool { return isEndOfJob(f.TrainJob, c) })
+	at := slices.IndexFunc(changes, func(c metav1.Condition) bool { return IsEndOfJob(f.TrainJob, c) })
 	if at < 0 || apimeta.IsStatusConditionTrue(before, job.Running) || !isCompletion(f.TrainJob, changes[at]) && !f.Run.HasCommandStarted() {
 		return changes
 	}
@@ -58,18 +74,18 @@ func withMissedRunStep(f *phase.Facts, changes []metav1.Condition) []metav1.Cond
 	return slices.Insert(slices.Clone(changes), at, steps...)
 }
 
-// isEndOfJob reports whether a change tells of the end of a job; Diagnosed is what a companion has to say of one that failed.
-func isEndOfJob(trainJob *trainer.TrainJob, change metav1.Condition) bool {
+// IsEndOfJob reports whether a change tells of the end of a job; Diagnosed is what a companion has to say of one that failed.
+func IsEndOfJob(trainJob *trainer.TrainJob, change metav1.Condition) bool {
 	failed := change.Status == metav1.ConditionTrue && (change.Type == trainer.TrainJobFailed || change.Type == job.Diagnosed)
 	return failed || isCompletion(trainJob, change)
 }
 
 func isCompletion(trainJob *trainer.TrainJob, change metav1.Condition) bool {
-	return change.Status == metav1.ConditionTrue && change.Type == trainer.TrainJobComplete || isCompletionBesideTrainer(trainJob, change)
+	return change.Status == metav1.ConditionTrue && change.Type == trainer.TrainJobComplete || IsCompletionBesideTrainer(trainJob, change)
 }
 
-// isCompletionBesideTrainer reports whether a companion tells of the end of a job that Kubeflow Trainer has called complete.
-func isCompletionBesideTrainer(trainJob *trainer.TrainJob, change metav1.Condition) bool {
+// IsCompletionBesideTrainer reports whether a companion tells of the end of a job that Kubeflow Trainer has called complete.
+func IsCompletionBesideTrainer(trainJob *trainer.TrainJob, change metav1.Condition) bool {
 	return change.Type == job.Running && mpi.Reason(change.Reason) == job.ReasonFinished &&
 		apimeta.IsStatusConditionTrue(trainJob.Status.Conditions, trainer.TrainJobComplete)
 }

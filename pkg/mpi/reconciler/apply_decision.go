@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
@@ -28,7 +29,7 @@ func (r *Reconciler) applyChanges(ctx context.Context, namespace string, decisio
 	}
 	// A suspension does not wait for a policy that the namespace has no room for: Kueue gives the machines to another
 	// job.
-	if err := r.client.Update(ctx, decision.Update, client.FieldOwner(FieldOwner)); err != nil {
+	if err := r.Client.Update(ctx, decision.Update, client.FieldOwner(mpi.ControllerName)); err != nil {
 		return errors.Join(created, fmt.Errorf("update JobSet %s: %w", decision.Update.Name, err))
 	}
 	return created
@@ -38,7 +39,7 @@ func (r *Reconciler) applyChanges(ctx context.Context, namespace string, decisio
 func (r *Reconciler) deleteObject(ctx context.Context, namespace string, deletion observe.Deletion) error {
 	object := &metav1.PartialObjectMetadata{TypeMeta: deletion.TypeMeta}
 	object.Namespace, object.Name = namespace, deletion.Name
-	err := r.client.Delete(ctx, object,
+	err := r.Client.Delete(ctx, object,
 		client.Preconditions{UID: &deletion.UID}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete %s %s: %w", deletion.Kind, deletion.Name, err)
@@ -56,7 +57,7 @@ func (r *Reconciler) createObjects(ctx context.Context, objects []job.Object) er
 	failures := make([]error, last)
 	var group sync.WaitGroup
 	for i, object := range objects[:last] {
-		group.Go(func() { failures[i] = r.createObject(ctx, object) })
+		group.Go(func() { failures[i] = r.CreateObject(ctx, object) })
 	}
 	group.Wait()
 	for _, err := range failures {
@@ -64,13 +65,13 @@ func (r *Reconciler) createObjects(ctx context.Context, objects []job.Object) er
 			return err
 		}
 	}
-	return r.createObject(ctx, objects[last])
+	return r.CreateObject(ctx, objects[last])
 }
 
-func (r *Reconciler) createObject(ctx context.Context, object job.Object) error {
+func (r *Reconciler) CreateObject(ctx context.Context, object job.Object) error {
 	// The client clears the type of an object that it sends.
 	kind := object.GetObjectKind().GroupVersionKind().Kind
-	switch err := r.client.Create(ctx, object, client.FieldOwner(FieldOwner)); {
+	switch err := r.Client.Create(ctx, object, client.FieldOwner(mpi.ControllerName)); {
 	case apimeta.IsNoMatchError(err):
 		return fmt.Errorf("create %s %s: this cluster has no such kind: install the scheduler that reads it, or use a runtime without podGroupPolicy: %w", kind, object.GetName(), err)
 	case err != nil:

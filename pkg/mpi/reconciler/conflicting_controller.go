@@ -1,7 +1,6 @@
 package reconciler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,14 +8,9 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
 const (
@@ -48,10 +42,10 @@ func (e *ConflictingControllerError) nextCheck() time.Duration {
 	return min(leaseCheckInterval, max(0, e.Left)+margin)
 }
 
-// trainerLeaseWatcher stops an executor when Kubeflow Trainer comes.
-type trainerLeaseWatcher struct {
-	live  client.Reader
-	clock *serverClock
+// TrainerWatch stops an executor when Kubeflow Trainer comes.
+type TrainerWatch struct {
+	live client.Reader
+	now  func() time.Time
 	// believed are the namespaces whose lease is Trainer's. Whoever may edit any other could stop the executor for everybody.
 	believed []string
 	// warned are the other namespaces in which somebody keeps a lease of that name.
@@ -60,12 +54,12 @@ type trainerLeaseWatcher struct {
 	renewed map[string]time.Time
 }
 
-func newTrainerLeaseWatcher(live client.Reader, clock *serverClock, believed []string) *trainerLeaseWatcher {
-	return &trainerLeaseWatcher{live: live, clock: clock, believed: believed, warned: map[string]bool{}, renewed: map[string]time.Time{}}
+func NewTrainerWatch(live client.Reader, now func() time.Time, believed []string) *TrainerWatch {
+	return &TrainerWatch{live: live, now: now, believed: believed, warned: map[string]bool{}, renewed: map[string]time.Time{}}
 }
 
 // Start looks at once and then again and again. Without leader election: a standby has no business here either.
-func (s *trainerLeaseWatcher) Start(ctx context.Context) error {
+func (s *TrainerWatch) Start(ctx context.Context) error {
 	for ticker := time.NewTicker(leaseCheckInterval); ; {
 		var foreign *ConflictingControllerError
 		if err := s.checkLeases(ctx); errors.As(err, &foreign) {
@@ -81,11 +75,11 @@ func (s *trainerLeaseWatcher) Start(ctx context.Context) error {
 }
 
 // NeedLeaderElection makes it run in standbys too.
-func (s *trainerLeaseWatcher) NeedLeaderElection() bool { return false }
+func (s *TrainerWatch) NeedLeaderElection() bool { return false }
 
 // checkLeases returns a ConflictingControllerError while somebody keeps Trainer's lease, and another error when the API server does not answer. What
 // may not be read is no reason to stop: JobSets that somebody else makes are seen later.
-func (s *trainerLeaseWatcher) checkLeases(ctx context.Context) error {
+func (s *TrainerWatch) checkLeases(ctx context.Context) error {
 	var leases coordinationv1.LeaseList
 	switch err := s.live.List(ctx, &leases, client.MatchingFields{"metadata.name": trainerLease}); {
 	case apierrors.IsForbidden(err):
@@ -110,8 +104,8 @@ func (s *trainerLeaseWatcher) checkLeases(ctx context.Context) error {
 }
 
 // errorIfHeld returns who keeps a lease: by its own time it holds still, or it was renewed since the last look.
-func (s *trainerLeaseWatcher) errorIfHeld(lease coordinationv1.Lease) error {
-	holder, left := holderOfLease(lease, s.clock.now())
+func (s *TrainerWatch) errorIfHeld(lease coordinationv1.Lease) error {
+	holder, left := holderOfLease(lease, s.now())
 	if holder == "" {
 		return nil
 	}
@@ -132,37 +126,4 @@ func holderOfLease(lease coordinationv1.Lease, now time.Time) (holder string, le
 	}
 	end := spec.RenewTime.Add(time.Duration(*spec.LeaseDurationSeconds) * time.Second)
 	return *spec.HolderIdentity, end.Sub(now)
-}
-
-// conflictEvent tells people that look at the controller's pod why it does nothing.
-type conflictEvent struct {
-	events              eventSink
-	namespace, identity string
-	// posted is the note of the last event: the same one is not sent again.
-	posted string
-}
-
-func (n *conflictEvent) postOnce(ctx context.Context, why *ConflictingControllerError) {
-	if why.Error() == n.posted {
-		return
-	}
-	event := &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: n.namespace, GenerateName: FieldOwner + "-"},
-		EventTime:           metav1.NowMicro(),
-		ReportingController: FieldOwner,
-		ReportingInstance:   cmp.Or(n.identity, FieldOwner),
-		Regarding:           corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: n.namespace, Name: cmp.Or(n.identity, FieldOwner)},
-		Type:                corev1.EventTypeWarning, Reason: string(foreignController), Action: "Start", Note: why.Error(),
-	}
-	if _, err := n.events.Create(ctx, event); err != nil {
-		ctrl.Log.V(1).Info("cannot send an event", "reason", err.Error())
-		return
-	}
-	n.posted = why.Error()
-}
-
-// warnOfForeign tells of a JobSet that another controller of TrainJobs made, such as one that keeps no lease.
-func (r *Reconciler) warnOfForeign(ctx context.Context, f *phase.Facts) {
-	const note = "another controller of TrainJobs made the JobSet of this job, and runs it: only one may run in a cluster"
-	r.warnOnce(ctx, f.TrainJob, foreignController, string(f.JobSet.UID), note)
 }

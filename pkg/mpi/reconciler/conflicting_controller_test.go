@@ -14,8 +14,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-func watchful(now time.Time) *trainerLeaseWatcher {
-	return newTrainerLeaseWatcher(nil, newServerClock(func() time.Time { return now }), nil)
+func watchful(now time.Time) *TrainerWatch {
+	return NewTrainerWatch(nil, func() time.Time { return now }, nil)
 }
 
 func TestKept(t *testing.T) {
@@ -81,7 +81,7 @@ func TestOnlyNamespacesOfTrainerAreBelieved(t *testing.T) {
 		}
 		live := fake.NewClientBuilder().WithObjects(lease).
 			WithIndex(lease, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).Build()
-		s := newTrainerLeaseWatcher(live, newServerClock(func() time.Time { return now }), mpi.TrainerNamespaces())
+		s := NewTrainerWatch(live, func() time.Time { return now }, mpi.TrainerNamespaces())
 		var foreign *ConflictingControllerError
 		if got := errors.As(s.checkLeases(t.Context()), &foreign); got != want {
 			t.Errorf("a lease in namespace %s stops the executor: %v, want %v", namespace, got, want)

@@ -8,7 +8,7 @@
 // cheaply is read when it matters: Secrets, ConfigMaps, NetworkPolicies, PodGroups and what pods name before the JobSet exists
 // and after it has ended, by name and without their content, and warning events while pods are missing. A job that waits for a
 // quota asks once, and again when there is room (stillWaits). Of jobs that wait in Kueue's queues each queue is asked about, every
-// 10 s, and not each job (queueWatcher). The manager caches no Secret.
+// 10 s, and not each job (Watcher). The manager caches no Secret.
 //
 // Writes are creations, deletions of a known UID, an update of a suspended or resumed JobSet, bound to the version that was
 // read, and a patch of the status, bound to the spec and the conditions that were read. Server-side apply is not used on purpose: applied over a Secret of
@@ -19,7 +19,7 @@
 // small one.
 //
 // A companion writes its own network policies, its own conditions and the end of a key, completes pods when they are made
-// (podWebhook), and nothing else. A policy is made by the first pass, or when the first pod is about to be made, whichever is sooner. An executor waits while Kubeflow Trainer runs (trainerLeaseWatcher).
+// (podWebhook), and nothing else. A policy is made by the first pass, or when the first pod is about to be made, whichever is sooner. An executor waits while Kubeflow Trainer runs (TrainerWatch).
 //
-// Run waits in its process for what may pass by itself, alive and not ready (startupChecks, probeServer), and ends only with its lease.
+// Run waits in its process for what may pass by itself, alive and not ready (Checks, Probes), and ends only with its lease.
 package reconciler

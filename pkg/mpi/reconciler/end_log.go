@@ -18,7 +18,7 @@ import (
 // by it: TrainJobs are deleted (docs/decisions/2026-11-24-history-of-jobs.md).
 func (r *Reconciler) logEnd(ctx context.Context, f *phase.Facts, said jobReport, changes []metav1.Condition) {
 	if slices.ContainsFunc(changes, func(c metav1.Condition) bool { return status.IsEndOfJob(f.TrainJob, c) }) {
-		ctrl.LoggerFrom(ctx).Info("the job is over", "job", endRecord(f, said, r.mode))
+		ctrl.LoggerFrom(ctx).Info("the job is over", "job", endRecord(f, said, r.Mode))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
@@ -16,43 +17,48 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
-// newRecorder returns a recorder whose events have both kinds of time. Kubeflow's SDK shows those with a firstTimestamp (kubeflow 0.5.0,
+// NewRecorder returns a recorder whose events have both kinds of time. Kubeflow's SDK shows those with a firstTimestamp (kubeflow 0.5.0,
 // get_job_events), which the newer API forbids; the order of a job's life is in the finer eventTime, which the recorder of
 // the older API does not set. There is one for the process, whatever becomes of its lease: what is told while a manager stops counts too.
-func newRecorder(config *rest.Config) (events.EventRecorder, error) {
-	scheme, err := Scheme()
-	if err != nil {
-		return nil, err
-	}
-	client, err := typedcorev1.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("create client for events: %w", err)
-	}
-	broadcaster := events.NewBroadcaster(eventSink{client})
+func (s Sink) NewRecorder(scheme *runtime.Scheme) (*Recorder, error) {
+	broadcaster := events.NewBroadcaster(s)
 	if err := broadcaster.StartRecordingToSinkWithContext(context.Background()); err != nil {
 		return nil, fmt.Errorf("record events: %w", err)
 	}
-	return broadcaster.NewRecorder(scheme, mpi.ControllerName), nil
+	return &Recorder{broadcaster.NewRecorder(scheme, mpi.ControllerName)}, nil
 }
 
-// eventSink writes events of the newer API through the older one.
-type eventSink struct {
+// Recorder tells users of their jobs.
+type Recorder struct{ events.EventRecorder }
+
+// Sink writes events of the newer API through the older one.
+type Sink struct {
 	events typedcorev1.EventsGetter
 }
 
-func (s eventSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	_, err := s.events.Events(event.Namespace).Create(ctx, coreEventOf(event), metav1.CreateOptions{FieldManager: FieldOwner})
+// NewSink returns the Sink of a cluster.
+func NewSink(config *rest.Config) (Sink, error) {
+	client, err := typedcorev1.NewForConfig(config)
+	if err != nil {
+		return Sink{}, fmt.Errorf("create client for events: %w", err)
+	}
+	return Sink{client}, nil
+}
+
+// Create creates an event.
+func (s Sink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
+	_, err := s.events.Events(event.Namespace).Create(ctx, coreEventOf(event), metav1.CreateOptions{FieldManager: mpi.ControllerName})
 	return event, err
 }
 
 // Update is not asked for: a recorder creates events, and patches the count of a series.
-func (s eventSink) Update(context.Context, *eventsv1.Event) (*eventsv1.Event, error) {
+func (s Sink) Update(context.Context, *eventsv1.Event) (*eventsv1.Event, error) {
 	return nil, errors.ErrUnsupported
 }
 
 // Patch is asked for where an event comes again for the same version of a TrainJob: it was told already. The controller has no right to
 // change events; any other kind of error a recorder would try again for minutes.
-func (s eventSink) Patch(context.Context, *eventsv1.Event, []byte) (*eventsv1.Event, error) {
+func (s Sink) Patch(context.Context, *eventsv1.Event, []byte) (*eventsv1.Event, error) {
 	return nil, apierrors.NewMethodNotSupported(corev1.Resource("events"), "patch")
 }
 

@@ -19,11 +19,11 @@ import (
 )
 
 // TestEveryEventIsDocumented compares the table of events in docs/observability.md with what the code can send: reasons of
-// conditions as sendEvents words them, and those of warnOnce and notice. Reasons of failures have a page each, which package
+// conditions as Send words them, and those that Warn and PostOnce send. Reasons of failures have a page each, which package
 // diagnose makes.
 func TestEveryEventIsDocumented(t *testing.T) {
 	want := map[string]bool{}
-	for _, reason := range slices.Concat(constants(t, "../job", "mpi.Reason"), constants(t, ".", "eventReason")) {
+	for _, reason := range slices.Concat(constants(t, "../job", "mpi.Reason"), constants(t, ".", "Reason")) {
 		want[reason] = true
 	}
 	for reason := range uneventful {

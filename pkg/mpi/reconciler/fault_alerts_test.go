@@ -212,7 +212,7 @@ func gaugesOf(t *testing.T, namespace string, minute int, conditions []metav1.Co
 		t.Fatal(err)
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(jobStateCollector{fake.NewClientBuilder().WithScheme(scheme).WithObjects(trainJob).Build(), newServerClock(time.Now)})
+	registry.MustRegister(jobStateCollector{fake.NewClientBuilder().WithScheme(scheme).WithObjects(trainJob).Build(), time.Now})
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	agent "lockstep.dev/lockstep/pkg/mpi/agent/client"
 	"lockstep.dev/lockstep/pkg/mpi/agent/identity"
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
@@ -45,13 +46,13 @@ const (
 	warningChanges = 8
 )
 
-// hostTablePusher hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
+// Pusher hands launchers the addresses of their nodes, one goroutine per job, and keeps their answers. A launcher
 // that has answered before gives the same answer again, so a restarted controller learns the truth.
-type hostTablePusher struct {
+type Pusher struct {
 	live client.Reader
 	dial agent.Dial
 	// changed tells the controller about answers.
-	changed chan event.GenericEvent
+	Changed chan event.GenericEvent
 
 	mu       sync.Mutex
 	sessions map[client.ObjectKey]*launcherSession
@@ -78,17 +79,17 @@ func (m *launcherSession) knowsTable(with decide.HostTablePush) bool {
 	return same && (over || m.target.Table.Up || !with.Table.Up)
 }
 
-func newHostTablePusher(live client.Reader) *hostTablePusher {
-	return &hostTablePusher{
+func NewPusher(live client.Reader) *Pusher {
+	return &Pusher{
 		live:     live,
 		dial:     (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		changed:  make(chan event.GenericEvent),
+		Changed:  make(chan event.GenericEvent),
 		sessions: map[client.ObjectKey]*launcherSession{},
 	}
 }
 
 // Start ends all sessions with the manager.
-func (p *hostTablePusher) Start(ctx context.Context) error {
+func (p *Pusher) Start(ctx context.Context) error {
 	<-ctx.Done()
 	p.mu.Lock()
 	p.closed = true
@@ -100,8 +101,8 @@ func (p *hostTablePusher) Start(ctx context.Context) error {
 	return nil
 }
 
-// ensureSession begins a session unless it is already under way. Nil ends it; its answer stays until forget.
-func (p *hostTablePusher) ensureSession(ctx context.Context, name client.ObjectKey, with *decide.HostTablePush) {
+// Ensure begins a session unless it is already under way. Nil ends it; its answer stays until forget.
+func (p *Pusher) Ensure(ctx context.Context, name client.ObjectKey, with *decide.HostTablePush) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	current := p.sessions[name]
@@ -124,7 +125,7 @@ func (p *hostTablePusher) ensureSession(ctx context.Context, name client.ObjectK
 	p.running.Go(func() { p.pushUntilAnswered(ctx, name, m) })
 }
 
-func (p *hostTablePusher) forgetSession(name client.ObjectKey) {
+func (p *Pusher) Forget(name client.ObjectKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.sessions[name]; m != nil {
@@ -133,8 +134,8 @@ func (p *hostTablePusher) forgetSession(name client.ObjectKey) {
 	}
 }
 
-// gateOf returns what the launcher said, or nil while it said nothing.
-func (p *hostTablePusher) gateOf(name client.ObjectKey) *observe.GateState {
+// GateOf returns what the launcher said, or nil while it said nothing.
+func (p *Pusher) GateOf(name client.ObjectKey) *observe.GateState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.sessions[name]
@@ -146,7 +147,7 @@ func (p *hostTablePusher) gateOf(name client.ObjectKey) *observe.GateState {
 }
 
 // pushUntilAnswered pushes the table until the launcher answers.
-func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.ObjectKey, m *launcherSession) {
+func (p *Pusher) pushUntilAnswered(ctx context.Context, name client.ObjectKey, m *launcherSession) {
 	defer m.cancel()
 	begin, complained, again := time.Now(), time.Now(), complainAfter
 	for ctx.Err() == nil {
@@ -154,7 +155,7 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 		switch {
 		case err == nil && result.Waiting && len(result.Failures) == 0:
 			complained, again = time.Now(), complainAfter // it is there
-			sleepFor(ctx, askAgain)
+			sleep.For(ctx, askAgain)
 		case err == nil && result.Waiting:
 			p.reportDoubts(ctx, name, m, result)
 		case err == nil:
@@ -175,7 +176,7 @@ func (p *hostTablePusher) pushUntilAnswered(ctx context.Context, name client.Obj
 // followWarnings asks the launcher for warnings, and for progress at its pace, until the session ends. Pauses double
 // while the launcher is out of reach; at the longest, its warnings are dropped. Any other answer costs a pause too, a
 // longer one after each change: the image of a user may answer instead of the agent.
-func (p *hostTablePusher) followWarnings(ctx context.Context, name client.ObjectKey, m *launcherSession, gate mpi.GateResult) {
+func (p *Pusher) followWarnings(ctx context.Context, name client.ObjectKey, m *launcherSession, gate mpi.GateResult) {
 	var known mpi.JobWarnings
 	var pace trainingPace
 	store := func(now mpi.JobWarnings) {
@@ -184,7 +185,7 @@ func (p *hostTablePusher) followWarnings(ctx context.Context, name client.Object
 			Launcher: m.target.Launcher, Result: &gate, Warnings: now.Warnings, Training: now.Training,
 		})
 	}
-	for pause, changes := askAgain, 0; gate.Passed && ctx.Err() == nil; sleepFor(ctx, pause) {
+	for pause, changes := askAgain, 0; gate.Passed && ctx.Err() == nil; sleep.For(ctx, pause) {
 		asked := time.Now()
 		wait := pace.delay(asked)
 		now, err := agent.AskWarnings(ctx, p.dial, *m.key, m.target.Table.Hosts[0], known, wait)
@@ -211,7 +212,7 @@ func (p *hostTablePusher) followWarnings(ctx context.Context, name client.Object
 }
 
 // pushOnce hands the table over once. The key is read before the first time, as often as that takes.
-func (p *hostTablePusher) pushOnce(ctx context.Context, name client.ObjectKey, m *launcherSession) (mpi.GateResult, error) {
+func (p *Pusher) pushOnce(ctx context.Context, name client.ObjectKey, m *launcherSession) (mpi.GateResult, error) {
 	if m.key == nil {
 		key, err := p.readKey(ctx, name, m.target.TrainJob)
 		m.stale = m.stale || errors.Is(err, errStaleKey)
@@ -234,16 +235,16 @@ func isFinalPushFailure(err error) bool {
 }
 
 // reportDoubts reports what the launcher thinks is in the way, once: how the gate ends says it again, and of all nodes.
-func (p *hostTablePusher) reportDoubts(ctx context.Context, name client.ObjectKey, m *launcherSession, result mpi.GateResult) {
+func (p *Pusher) reportDoubts(ctx context.Context, name client.ObjectKey, m *launcherSession, result mpi.GateResult) {
 	if !m.doubted {
 		m.doubted = true
 		p.storeGate(ctx, name, m, observe.GateState{Launcher: m.target.Launcher, Result: &result})
 	}
-	sleepFor(ctx, askAgain)
+	sleep.For(ctx, askAgain)
 }
 
 // reportFailure reports what went wrong; whether a user gets to see it is decided by the state of the launcher.
-func (p *hostTablePusher) reportFailure(ctx context.Context, name client.ObjectKey, m *launcherSession, err error, gaveUp bool) {
+func (p *Pusher) reportFailure(ctx context.Context, name client.ObjectKey, m *launcherSession, err error, gaveUp bool) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -259,20 +260,20 @@ func describePushFailure(err error) string {
 	return err.Error()
 }
 
-func (p *hostTablePusher) storeGate(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.GateState) {
+func (p *Pusher) storeGate(ctx context.Context, name client.ObjectKey, m *launcherSession, gate observe.GateState) {
 	p.mu.Lock()
 	m.gate = gate
 	p.mu.Unlock()
 	trainJob := &trainer.TrainJob{}
 	trainJob.Namespace, trainJob.Name = name.Namespace, name.Name
 	select {
-	case p.changed <- event.GenericEvent{Object: trainJob}:
+	case p.Changed <- event.GenericEvent{Object: trainJob}:
 	case <-ctx.Done():
 	}
 }
 
 // readKey reads the private key of the job. It is kept nowhere else than in the session.
-func (p *hostTablePusher) readKey(ctx context.Context, name client.ObjectKey, trainJob types.UID) (identity.Key, error) {
+func (p *Pusher) readKey(ctx context.Context, name client.ObjectKey, trainJob types.UID) (identity.Key, error) {
 	var secret corev1.Secret
 	secretName := client.ObjectKey{Namespace: name.Namespace, Name: mpi.SSHAuthSecretName(name.Name)}
 	if err := p.live.Get(ctx, secretName, &secret); err != nil {
@@ -305,12 +306,5 @@ var errStaleKey = errors.New("the key under the name of the job belongs to an ea
 type uselessKeyError struct{ error }
 
 func pauseBeforeRetry(ctx context.Context, since time.Duration) {
-	sleepFor(ctx, min(max(since/pauseShare, firstTry), lastTry))
-}
-
-func sleepFor(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
+	sleep.For(ctx, min(max(since/pauseShare, firstTry), lastTry))
 }

@@ -94,9 +94,9 @@ func launcherWithWarnings(t *testing.T, secret *corev1.Secret, answer, warnings 
 }
 
 // newPusher connects every address to one listener, after the first tries have failed.
-func newPusher(t *testing.T, secret *corev1.Secret, address string, failures int) *hostTablePusher {
+func newPusher(t *testing.T, secret *corev1.Secret, address string, failures int) *Pusher {
 	t.Helper()
-	r := newHostTablePusher(secrets{secret: secret})
+	r := NewPusher(secrets{secret: secret})
 	r.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		if failures--; failures >= 0 {
 			return nil, errors.New("not yet")
@@ -148,10 +148,10 @@ func TestWarningsOfARunningJobAreFollowed(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, tableOf("launcher-0"))
+	r.Ensure(t.Context(), name, tableOf("launcher-0"))
 	for i, want := range [][]mpi.JobWarning{nil, stuck, nil} {
-		<-r.changed
-		gate := r.gateOf(name)
+		<-r.Changed
+		gate := r.GateOf(name)
 		if !hasPassed(gate) {
 			t.Fatalf("%d: the gate is not known any more: %+v", i, gate)
 		}
@@ -175,8 +175,8 @@ func TestWarningsThatComeAtOnceCostLittle(t *testing.T) {
 		return mpi.JobWarnings{}, nil
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, tableOf("launcher-0"))
-	<-r.changed
+	r.Ensure(t.Context(), name, tableOf("launcher-0"))
+	<-r.Changed
 	time.Sleep(askAgain / 2)
 	if n := asked.Load(); n > 1 {
 		t.Errorf("asked %d times in half of a pause", n)
@@ -190,25 +190,25 @@ func TestRendezvousHandsOverTheTable(t *testing.T) {
 		return mpi.GateResult{Passed: true, Seconds: 0.25}, json.Unmarshal(request, &got)
 	})
 	r := newPusher(t, secret, address, 3)
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
-	changed := <-r.changed
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
+	changed := <-r.Changed
 	if got := client.ObjectKeyFromObject(changed.Object); got != name {
 		t.Errorf("want news about %v, got %v", name, got)
 	}
 	want := &observe.GateState{Launcher: "pod-1", Result: &mpi.GateResult{Passed: true, Seconds: 0.25}}
-	if diff := cmp.Diff(want, r.gateOf(name)); diff != "" {
+	if diff := cmp.Diff(want, r.GateOf(name)); diff != "" {
 		t.Errorf("the launcher's answer: -want, +got:\n%s", diff)
 	}
 	if diff := cmp.Diff(tableOf("pod-1").Table, got); diff != "" {
 		t.Errorf("the launcher's table: -want, +got:\n%s", diff)
 	}
 
-	r.ensureSession(t.Context(), name, nil)
-	if r.gateOf(name) == nil {
+	r.Ensure(t.Context(), name, nil)
+	if r.GateOf(name) == nil {
 		t.Error("the answer stays when the launcher is over, or the status would flap before the JobSet ends")
 	}
-	r.forgetSession(name)
-	if r.gateOf(name) != nil {
+	r.Forget(name)
+	if r.GateOf(name) != nil {
 		t.Error("nothing is kept about a job that is gone")
 	}
 }
@@ -222,12 +222,12 @@ func TestRendezvousBeginsAnewWithAnotherLauncher(t *testing.T) {
 	})
 	r := newPusher(t, secret, address, 0)
 	for range 3 {
-		r.ensureSession(t.Context(), name, tableOf("pod-1"))
+		r.Ensure(t.Context(), name, tableOf("pod-1"))
 	}
-	<-r.changed
-	r.ensureSession(t.Context(), name, tableOf("pod-2"))
-	<-r.changed
-	if got := r.gateOf(name); got.Launcher != "pod-2" {
+	<-r.Changed
+	r.Ensure(t.Context(), name, tableOf("pod-2"))
+	<-r.Changed
+	if got := r.GateOf(name); got.Launcher != "pod-2" {
 		t.Errorf("want the answer of the second launcher, got %+v", got)
 	}
 	if len(pushes) != 2 {
@@ -245,9 +245,9 @@ func TestRendezvousEndsWhileTheLauncherIsSilent(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
 	<-asked
-	r.forgetSession(name)
+	r.Forget(name)
 	<-ended
 }
 
@@ -257,9 +257,9 @@ func TestRendezvousReportsARefusal(t *testing.T) {
 		return nil, errors.New("the table lacks demo-node-0-1")
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
-	<-r.changed
-	got := r.gateOf(name)
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
+	<-r.Changed
+	got := r.GateOf(name)
 	if got == nil || got.Result != nil || !got.GaveUp || !bytes.Contains([]byte(got.Error), []byte("the table lacks demo-node-0-1")) {
 		t.Errorf("want the launcher's words, got %+v", got)
 	}
@@ -275,9 +275,9 @@ func TestRendezvousReadsTheKeyAgain(t *testing.T) {
 	failures <- apierrors.NewServiceUnavailable("away")
 	failures <- apierrors.NewForbidden(corev1.Resource("secrets"), "demo", errors.New("the binding comes in a moment"))
 	r.live = secrets{secret: secret, errors: failures}
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
-	<-r.changed
-	if got := r.gateOf(name); !hasPassed(got) {
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
+	<-r.Changed
+	if got := r.GateOf(name); !hasPassed(got) {
 		t.Errorf("the key was there, got %+v", got)
 	}
 }
@@ -303,9 +303,9 @@ func TestRendezvousEndsWithoutAKey(t *testing.T) {
 	} {
 		r := newPusher(t, broken, "", 0)
 		r.live = tc.live
-		r.ensureSession(t.Context(), name, tableOf("pod-1"))
-		<-r.changed
-		if got := r.gateOf(name); !got.GaveUp || !strings.Contains(got.Error, tc.reason) {
+		r.Ensure(t.Context(), name, tableOf("pod-1"))
+		<-r.Changed
+		if got := r.GateOf(name); !got.GaveUp || !strings.Contains(got.Error, tc.reason) {
 			t.Errorf("%s: no second try helps, want %q, got %+v", what, tc.reason, got)
 		}
 	}
@@ -333,9 +333,9 @@ func TestRendezvousUsesNoKeyOfAnotherTrainJob(t *testing.T) {
 	address := launcher(t, own, func(context.Context, []byte) (any, error) { return mpi.GateResult{Passed: true}, nil })
 	r := newPusher(t, own, address, 0)
 	r.live = &replaced{reads: []secrets{{secret: known}, {errors: gone}, {secret: own}}}
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
-	<-r.changed
-	if got := r.gateOf(name); !hasPassed(got) {
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
+	<-r.Changed
+	if got := r.GateOf(name); !hasPassed(got) {
 		t.Errorf("the key of the job was there in the end, got %+v", got)
 	}
 }
@@ -345,23 +345,23 @@ func TestRendezvousOutlivesThePassThatBeganIt(t *testing.T) {
 	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return mpi.GateResult{Passed: true}, nil })
 	r := newPusher(t, secret, address, 2)
 	pass, over := context.WithCancel(t.Context())
-	r.ensureSession(pass, name, tableOf("pod-1"))
+	r.Ensure(pass, name, tableOf("pod-1"))
 	over()
-	<-r.changed
-	if r.gateOf(name).Result == nil {
+	<-r.Changed
+	if r.GateOf(name).Result == nil {
 		t.Error("the session ended with the pass")
 	}
 }
 
 func TestRendezvousMeetsNobodyAfterTheEnd(t *testing.T) {
-	r := newHostTablePusher(secrets{secret: secretOf(t, 7)})
+	r := NewPusher(secrets{secret: secretOf(t, 7)})
 	r.dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("nobody") }
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	if err := r.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
 	if len(r.sessions) != 0 {
 		t.Error("a session began after the manager had ended")
 	}
@@ -380,14 +380,14 @@ func TestRendezvousPassesOnDoubtsAndThenTheEnd(t *testing.T) {
 	answers <- doubts
 	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return <-answers, nil })
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
-	<-r.changed
-	if diff := cmp.Diff(&observe.GateState{Launcher: "pod-1", Result: &doubts}, r.gateOf(name)); diff != "" {
+	r.Ensure(t.Context(), name, upTableOf("pod-1"))
+	<-r.Changed
+	if diff := cmp.Diff(&observe.GateState{Launcher: "pod-1", Result: &doubts}, r.GateOf(name)); diff != "" {
 		t.Errorf("the launcher's doubts: -want, +got:\n%s", diff)
 	}
 	answers <- mpi.GateResult{Passed: true}
-	<-r.changed
-	if got := r.gateOf(name); !hasPassed(got) {
+	<-r.Changed
+	if got := r.GateOf(name); !hasPassed(got) {
 		t.Errorf("the gate passed after all, got %+v", got)
 	}
 }
@@ -400,9 +400,9 @@ func TestRendezvousAsksALauncherThatStillWaitsAgain(t *testing.T) {
 	answers <- mpi.GateResult{Passed: true}
 	address := launcher(t, secret, func(context.Context, []byte) (any, error) { return <-answers, nil })
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
-	<-r.changed
-	if got := r.gateOf(name); !hasPassed(got) {
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
+	<-r.Changed
+	if got := r.GateOf(name); !hasPassed(got) {
 		t.Errorf("the first word about the gate must be that it passed, got %+v", got)
 	}
 }
@@ -436,19 +436,19 @@ func TestRendezvousTellsAWaitingLauncherThatItsNodesAreUp(t *testing.T) {
 		return mpi.GateResult{Passed: true}, nil
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
 	if up := <-ups; up {
 		t.Error("the nodes were not up yet")
 	}
-	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
+	r.Ensure(t.Context(), name, upTableOf("pod-1"))
 	if up := <-ups; !up {
 		t.Error("the launcher must hear that the nodes are up")
 	}
-	<-r.changed
+	<-r.Changed
 	for _, with := range []*decide.HostTablePush{tableOf("pod-1"), upTableOf("pod-1")} {
-		r.ensureSession(t.Context(), name, with)
+		r.Ensure(t.Context(), name, with)
 	}
-	if got := r.gateOf(name); len(ups) != 0 || !hasPassed(got) {
+	if got := r.GateOf(name); len(ups) != 0 || !hasPassed(got) {
 		t.Errorf("a launcher that has passed is left alone: %d pushes, %+v", len(ups), got)
 	}
 }
@@ -461,10 +461,10 @@ func TestRendezvousTellsNobodyThatHasPassedThatItsNodesAreUp(t *testing.T) {
 		return mpi.GateResult{Passed: true}, nil
 	})
 	r := newPusher(t, secret, address, 0)
-	r.ensureSession(t.Context(), name, tableOf("pod-1"))
-	<-r.changed
-	r.ensureSession(t.Context(), name, upTableOf("pod-1"))
-	if got := r.gateOf(name); !hasPassed(got) || len(pushes) != 1 {
+	r.Ensure(t.Context(), name, tableOf("pod-1"))
+	<-r.Changed
+	r.Ensure(t.Context(), name, upTableOf("pod-1"))
+	if got := r.GateOf(name); !hasPassed(got) || len(pushes) != 1 {
 		t.Errorf("%+v after %d pushes", got, len(pushes))
 	}
 }

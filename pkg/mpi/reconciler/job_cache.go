@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 )
 
@@ -23,8 +22,6 @@ type jobCache struct {
 	news map[client.ObjectKey]map[time.Duration]pendingNews
 	// published are the conditions that an executor published last.
 	published map[client.ObjectKey]map[types.UID][]metav1.Condition
-	// evictions are why Kueue stopped jobs, nil if their Workloads have no reason.
-	evictions map[client.ObjectKey]map[types.UID]*kueue.Eviction
 	// written is the version of a TrainJob after our last write of its status.
 	written map[client.ObjectKey]string
 	// warnings are what was read last for a job.
@@ -43,7 +40,6 @@ func newJobCache() *jobCache {
 	return &jobCache{
 		jobs: map[client.ObjectKey]observe.History{}, news: map[client.ObjectKey]map[time.Duration]pendingNews{}, written: map[client.ObjectKey]string{},
 		published: map[client.ObjectKey]map[types.UID][]metav1.Condition{},
-		evictions: map[client.ObjectKey]map[types.UID]*kueue.Eviction{},
 		warnings:  map[client.ObjectKey]recentWarnings{}, said: map[client.ObjectKey]map[string]string{},
 	}
 }
@@ -95,28 +91,6 @@ func (c *jobCache) publishedConditions(trainJob *trainer.TrainJob) (conditions [
 	defer c.mu.Unlock()
 	conditions, known = c.published[client.ObjectKeyFromObject(trainJob)][trainJob.UID]
 	return conditions, known
-}
-
-// noteEviction remembers why Kueue stopped a job.
-func (c *jobCache) noteEviction(trainJob *trainer.TrainJob, why *kueue.Eviction) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.evictions[client.ObjectKeyFromObject(trainJob)] = map[types.UID]*kueue.Eviction{trainJob.UID: why}
-}
-
-// evictionOf returns what noteEviction remembers.
-func (c *jobCache) evictionOf(trainJob *trainer.TrainJob) (why *kueue.Eviction, asked bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	why, asked = c.evictions[client.ObjectKeyFromObject(trainJob)][trainJob.UID]
-	return why, asked
-}
-
-// forgetEviction forgets why a job was stopped that goes on.
-func (c *jobCache) forgetEviction(trainJob *trainer.TrainJob) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.evictions, client.ObjectKeyFromObject(trainJob))
 }
 
 // noteWritten remembers the version that our write made.
@@ -188,7 +162,6 @@ func (c *jobCache) forgetEnded(name client.ObjectKey) {
 	delete(c.jobs, name)
 	delete(c.warnings, name)
 	delete(c.published, name)
-	delete(c.evictions, name)
 }
 
 func (c *jobCache) forgetJob(name client.ObjectKey) {

@@ -29,10 +29,10 @@ var milestones = map[mpi.Reason]string{
 	job.ReasonGatePassed:    "TrainingStarted",
 }
 
-// sendEvents sends an event for each change: Submitted, GangScheduling, PodsReady, TrainingStarted and Completed for a job that
+// Send sends an event for each change: Submitted, GangScheduling, PodsReady, TrainingStarted and Completed for a job that
 // does well, and the reason of what goes wrong. What is false keeps the job from running: a warning. A job that cannot be made says so in two
 // conditions at once, which is one event.
-func (r *Reconciler) sendEvents(trainJob *trainer.TrainJob, changes []metav1.Condition) {
+func (r *Recorder) Send(trainJob *trainer.TrainJob, changes []metav1.Condition) {
 	type words struct{ reason, message string }
 	sent := map[words]bool{}
 	for _, change := range changes {
@@ -43,7 +43,7 @@ func (r *Reconciler) sendEvents(trainJob *trainer.TrainJob, changes []metav1.Con
 		if kind := eventType(trainJob.Status.Conditions, change); kind != "" && !sent[this] {
 			sent[this] = true
 			reason := cmp.Or(milestones[mpi.Reason(change.Reason)], change.Reason)
-			r.recorder.Eventf(trainJob, nil, kind, reason, change.Type, "%s", status.ClipMessage(change.Message, noteLimit))
+			r.Eventf(trainJob, nil, kind, reason, change.Type, "%s", status.ClipMessage(change.Message, noteLimit))
 		}
 	}
 }
@@ -78,9 +78,5 @@ func repeatsCreated(before []metav1.Condition, change metav1.Condition) bool {
 	return created != nil && created.Status == metav1.ConditionFalse && created.Reason == change.Reason
 }
 
-// What the API server accepts of a message, in bytes: as the note of an event (k8s.io/kubernetes pkg/apis/core/validation), and in
-// a condition (metav1.Condition).
-const (
-	noteLimit    = 1024
-	messageLimit = 32768
-)
+// noteLimit is how much of a note the API server accepts, in bytes (k8s.io/kubernetes pkg/apis/core/validation).
+const noteLimit = 1024

@@ -82,11 +82,11 @@ func TestClipped(t *testing.T) {
 // A job that cannot be made has two conditions of it at once, Created and Failed: people are told once.
 func TestWhatTwoConditionsSayIsOneEvent(t *testing.T) {
 	recorder := events.NewFakeRecorder(10)
-	r := &Reconciler{recorder: recorder}
+	r := &Recorder{recorder}
 	refused := func(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status, Reason: "NameTaken", Message: message}
 	}
-	r.sendEvents(&trainer.TrainJob{}, []metav1.Condition{
+	r.Send(&trainer.TrainJob{}, []metav1.Condition{
 		refused("Created", metav1.ConditionFalse, "delete the Secret"), refused("Failed", metav1.ConditionTrue, "delete the Secret"),
 		refused("Failed", metav1.ConditionTrue, "delete the ConfigMap"),
 	})

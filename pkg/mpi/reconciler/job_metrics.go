@@ -22,9 +22,9 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
 
-// jobMetrics are the numbers of this controller. Phases are measured from what this process saw, because the times in API
+// Jobs are the numbers of this controller. Phases are measured from what this process saw, because the times in API
 // objects are whole seconds of several clocks; a job that a restart fell into is left out.
-type jobMetrics struct {
+type Jobs struct {
 	phases   *prometheus.HistogramVec
 	ended    *prometheus.CounterVec
 	restarts *prometheus.CounterVec
@@ -49,10 +49,20 @@ const (
 // otherReason stands for reasons that are not on the list, which Kubeflow Trainer may give: a label must not grow without end.
 const otherReason = "Other"
 
-func newJobMetrics(registry prometheus.Registerer) (*jobMetrics, error) {
+// Register registers all metrics: what this process counts, and what the cache tells when it is asked. label names the job of a pod.
+func Register(registry prometheus.Registerer, cache client.Reader, label string, now func() time.Time) (*Jobs, error) {
+	for _, c := range []prometheus.Collector{podCountCollector{cache, label}, jobStateCollector{cache, now}} {
+		if err := replaceCollector(registry, c); err != nil {
+			return nil, err
+		}
+	}
+	return newJobs(registry)
+}
+
+func newJobs(registry prometheus.Registerer) (*Jobs, error) {
 	// From a twentieth of a second, in which nodes answer, to the day and a half that a job may wait in its queue or run.
 	buckets := prometheus.ExponentialBuckets(0.05, 2.5, 17)
-	m := &jobMetrics{
+	m := &Jobs{
 		phases: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: phaseSeconds.name, Help: phaseSeconds.help, Buckets: buckets,
 		}, phaseSeconds.labels),
@@ -75,7 +85,8 @@ func replaceCollector(registry prometheus.Registerer, c prometheus.Collector) er
 	return registry.Register(c)
 }
 
-func (m *jobMetrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
+// RecordChanges counts what has become of a job.
+func (m *Jobs) RecordChanges(f *phase.Facts, changes []metav1.Condition) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name, whose := client.ObjectKeyFromObject(f.TrainJob), m.owners.labelsOf(f.TrainJob)
@@ -99,7 +110,7 @@ func (m *jobMetrics) recordChanges(f *phase.Facts, changes []metav1.Condition) {
 	}
 }
 
-func (m *jobMetrics) observePodPhases(whose jobLabels, f *phase.Facts) {
+func (m *Jobs) observePodPhases(whose jobLabels, f *phase.Facts) {
 	if waits := f.Start.Times(); waits != nil {
 		m.observePhase(whose, phaseQueued, waits.Queued)
 		m.observePhase(whose, phaseGang, waits.Gang)
@@ -108,7 +119,7 @@ func (m *jobMetrics) observePodPhases(whose jobLabels, f *phase.Facts) {
 }
 
 // observeGate asks the verdict of a job that was over before its launcher answered.
-func (m *jobMetrics) observeGate(whose jobLabels, f *phase.Facts) {
+func (m *Jobs) observeGate(whose jobLabels, f *phase.Facts) {
 	if f.Gate != nil && f.Gate.Result != nil && !f.Gate.Result.Waiting {
 		m.phases.WithLabelValues(whose.labelValues(phaseGate)...).Observe(f.Gate.Result.Seconds)
 	} else if verdict := f.Run.Verdict(); verdict != nil {
@@ -116,7 +127,7 @@ func (m *jobMetrics) observeGate(whose jobLabels, f *phase.Facts) {
 	}
 }
 
-func (m *jobMetrics) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
+func (m *Jobs) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.Facts, outcome, reason string) {
 	m.ended.WithLabelValues(whose.labelValues(outcome, listedReason(reason))...).Inc()
 	verdict := f.Run.Verdict()
 	if since, found := m.since[name]; f.Run.HasCommandStarted() {
@@ -131,7 +142,7 @@ func (m *jobMetrics) recordEnd(whose jobLabels, name client.ObjectKey, f *phase.
 
 // observeLaunch counts what the launcher measured itself. The clocks of the API server and of the launcher's machine both tell how long
 // the start took; the first knows whole seconds only.
-func (m *jobMetrics) observeLaunch(whose jobLabels, trainJob *trainer.TrainJob, p *mpi.LaunchTimings) {
+func (m *Jobs) observeLaunch(whose jobLabels, trainJob *trainer.TrainJob, p *mpi.LaunchTimings) {
 	if p.Connect != nil {
 		m.phases.WithLabelValues(whose.labelValues(phaseConnect)...).Observe(p.Connect.Max)
 	}
@@ -146,7 +157,7 @@ func (m *jobMetrics) observeLaunch(whose jobLabels, trainJob *trainer.TrainJob, 
 	}
 }
 
-func (m *jobMetrics) observePhase(whose jobLabels, phase string, took time.Duration) {
+func (m *Jobs) observePhase(whose jobLabels, phase string, took time.Duration) {
 	m.phases.WithLabelValues(whose.labelValues(phase)...).Observe(max(0, took.Seconds()))
 }
 
@@ -158,7 +169,8 @@ func listedReason(reason string) string {
 	return otherReason
 }
 
-func (m *jobMetrics) forgetJob(name client.ObjectKey) {
+// Forget forgets a job that is over or gone.
+func (m *Jobs) Forget(name client.ObjectKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, name)

@@ -24,7 +24,7 @@ import (
 
 func TestMetricsFollowAJob(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newJobMetrics(registry)
+	m, err := newJobs(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestMetricsFollowAJob(t *testing.T) {
 	}}
 	trainJob.Spec.RuntimeRef.Name = "openmpi5-cpu"
 	at := func(seconds int, condition string, status metav1.ConditionStatus, reason string) {
-		m.recordChanges(phase.DeriveFacts(observe.Observed{
+		m.RecordChanges(phase.DeriveFacts(observe.Observed{
 			Now: time.Unix(int64(seconds), 0), TrainJob: trainJob, Gate: &observe.GateState{Result: &mpi.GateResult{Passed: true, Seconds: 2}},
 		}), []metav1.Condition{{Type: condition, Status: status, Reason: reason}})
 	}
@@ -60,7 +60,7 @@ mpi_trainjob_restarts_total{namespace="team",queue="jobs",reason="MachineLost",r
 			t.Errorf("phase %s took %v s, want %v", phase, got, seconds)
 		}
 	}
-	m.forgetJob(name)
+	m.Forget(name)
 	if len(m.since) != 0 {
 		t.Error("nothing is kept about a job that is gone")
 	}
@@ -69,7 +69,7 @@ mpi_trainjob_restarts_total{namespace="team",queue="jobs",reason="MachineLost",r
 // What the launcher measured itself is counted when its job ends.
 func TestMetricsOfALaunch(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newJobMetrics(registry)
+	m, err := newJobs(registry)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func (said *jobReport) setRecord(f *phase.Facts, r *jobv1.Record) {
 
 // reportOf returns what is to be said, and whether any of it is new.
 func (r *Reconciler) reportOf(f *phase.Facts, d decide.Decision, applied error) (said jobReport, isNew bool) {
-	if r.mode == Companion {
+	if r.Mode == Companion {
 		ours, record := status.ComputeBeside(f, d, applied)
 		said.conditions, said.status = clipMessages(ours), shownStatus(f)
 		said.setRecord(f, record)
@@ -62,6 +62,9 @@ func shownStatus(f *phase.Facts) trainer.TrainJobStatus {
 	status.Conditions = f.Shown
 	return status
 }
+
+// messageLimit is how much of a condition's message the API server accepts, in bytes (metav1.Condition).
+const messageLimit = 32768
 
 func clipMessages(conditions []metav1.Condition) []metav1.Condition {
 	for i := range conditions {
@@ -115,7 +118,7 @@ func (r *Reconciler) writeReport(ctx context.Context, f *phase.Facts, said jobRe
 		}
 	}
 	changes := status.NewOrChanged(f.TrainJob.Status.Conditions, said.conditions)
-	if r.mode == Executor {
+	if r.Mode == Executor {
 		r.cache.notePublished(f.TrainJob, said.conditions)
 	} else { // whose record may not have been written
 		changes = slices.DeleteFunc(changes, func(c metav1.Condition) bool {
@@ -141,7 +144,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobRe
 	case err != nil || !said.dropped:
 		return err
 	}
-	r.warnOnce(ctx, f.TrainJob, recordDropped, "", "annotation "+jobv1.Annotation+
+	r.warnOnce(ctx, f.TrainJob, RecordDropped, "", "annotation "+jobv1.Annotation+
 		", which shows how far the job has come, was not written: "+why+". The job itself is not affected. Remove "+
 		"large annotations; `kubectl apply --server-side` leaves out the one that holds the whole manifest")
 	return nil
@@ -150,7 +153,7 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *phase.Facts, said jobRe
 // publishChanges passes on what is new.
 func (r *Reconciler) publishChanges(ctx context.Context, f *phase.Facts, said jobReport, changes []metav1.Condition) {
 	changes = status.WithMissedSteps(f, changes)
-	r.sendEvents(f.TrainJob, changes)
-	r.metrics.recordChanges(f, changes)
+	r.Events.Send(f.TrainJob, changes)
+	r.Metrics.RecordChanges(f, changes)
 	r.logEnd(ctx, f, said, changes)
 }

@@ -45,7 +45,7 @@ func (c *cluster) counts(active int32) {
 
 // refuseAnnotations makes the API server refuse TrainJobs with more annotations than it takes.
 func (c *cluster) refuseAnnotations() {
-	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+	c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 		Patch: func(_ context.Context, _ client.WithWatch, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
 			kind := trainer.GroupVersion.WithKind(trainer.TrainJobKind).GroupKind()
 			return apierrors.NewInvalid(kind, o.GetName(), nil)
@@ -173,14 +173,14 @@ func TestALostPodIsOneEvent(t *testing.T) {
 		diagnose.Evicted, diagnose.Preempted, diagnose.MachineLost, diagnose.PodDeleted, diagnose.OOMKilled,
 	} {
 		recorder := events.NewFakeRecorder(10)
-		r := &Reconciler{recorder: recorder}
+		r := &Recorder{recorder}
 		lost := metav1.Condition{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: string(reason), Message: "lost"}
 		end := metav1.Condition{
 			Type: trainer.TrainJobFailed, Status: metav1.ConditionTrue, Reason: string(reason), Message: "lost (restarts: 1)",
 		}
-		r.sendEvents(&trainer.TrainJob{}, []metav1.Condition{lost})
+		r.Send(&trainer.TrainJob{}, []metav1.Condition{lost})
 		before := &trainer.TrainJob{Status: trainer.TrainJobStatus{Conditions: []metav1.Condition{lost}}}
-		r.sendEvents(before, []metav1.Condition{end})
+		r.Send(before, []metav1.Condition{end})
 		if got := len(recorder.Events); got != 1 {
 			t.Errorf("%s: %d events", reason, got)
 		}
@@ -192,7 +192,7 @@ func TestALostPodIsOneEvent(t *testing.T) {
 func TestASuspensionWaitsForNoPolicy(t *testing.T) {
 	c := newCluster(t, trainJobOf())
 	c.pass()
-	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+	c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 		Create: func(_ context.Context, _ client.WithWatch, o client.Object, _ ...client.CreateOption) error {
 			policies := schema.GroupResource{Resource: "networkpolicies"}
 			return apierrors.NewForbidden(policies, o.GetName(), errors.New("exceeded quota"))

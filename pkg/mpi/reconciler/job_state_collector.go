@@ -18,7 +18,7 @@ import (
 // ends with its job; a job that is Complete has none, because nobody has to do anything about it and ended_total counts it.
 type jobStateCollector struct {
 	cache client.Reader
-	clock *serverClock
+	now   func() time.Time
 }
 
 // Describe names the series.
@@ -44,7 +44,7 @@ func (s jobStateCollector) Collect(series chan<- prometheus.Metric) {
 	for i := range sets.Items {
 		made[client.ObjectKeyFromObject(&sets.Items[i])] = &sets.Items[i]
 	}
-	now := s.clock.now()
+	now := s.now()
 	for i := range jobs.Items {
 		trainJob := &jobs.Items[i]
 		collectState(series, view.JobOf(view.JobObjects{Now: now, TrainJob: trainJob, JobSet: made[client.ObjectKeyFromObject(trainJob)]}))

@@ -136,7 +136,7 @@ mpi_trainjob_status{class="",namespace="team",phase="Running",queue="jobs",reaso
 mpi_trainjob_status{class="application",namespace="team",phase="Failed",queue="jobs",reason="OOMKilled",runtime="openmpi5-cpu",trainjob="failed"} 1
 mpi_trainjob_status{class="request",namespace="team",phase="Pulling",queue="jobs",reason="ImagePullFailed",runtime="openmpi5-cpu",trainjob="pulls"} 1
 `
-	states := jobStateCollector{cache, newServerClock(time.Now)}
+	states := jobStateCollector{cache, time.Now}
 	if err := testutil.CollectAndCompare(states, strings.NewReader(want)); err != nil {
 		t.Error(err)
 	}

@@ -55,7 +55,7 @@ func BenchmarkScrape(b *testing.B) {
 		}
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(podCountCollector{l, mpi.TrainJobLabel}, jobStateCollector{l, newServerClock(time.Now)})
+	registry.MustRegister(podCountCollector{l, mpi.TrainJobLabel}, jobStateCollector{l, time.Now})
 	var families []*dto.MetricFamily
 	for b.Loop() {
 		var err error

@@ -36,7 +36,7 @@ func (r *Reconciler) warningsOf(ctx context.Context, name client.ObjectKey, f *p
 	if read && !unexplained && !recent.isReadDue(f.Now) {
 		return recent.events, nil
 	}
-	all, err := r.shared.warningsIn(ctx, f.TrainJob.Namespace, unexplained)
+	all, err := r.warnings.warningsIn(ctx, f.TrainJob.Namespace, unexplained)
 	if err != nil {
 		return nil, err
 	}

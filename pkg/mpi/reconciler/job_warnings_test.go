@@ -130,7 +130,7 @@ func TestWarningsAreReadNowAndThen(t *testing.T) {
 	js.Spec.ReplicatedJobs = []jobset.ReplicatedJob{{Name: "launcher"}, {Name: "node"}}
 	store := &eventStore{events: []corev1.Event{warning("Job", name.Name+"-node-0", "n", "FailedCreate")}}
 	now := begin
-	r := &Reconciler{cache: newJobCache(), shared: newSharedWarnings(store, func() time.Time { return now })}
+	r := &Reconciler{cache: newJobCache(), warnings: newSharedWarnings(store, func() time.Time { return now })}
 	for _, step := range []struct {
 		after       time.Duration
 		pages, told int

@@ -21,7 +21,7 @@ func TestKueueIsAskedOncePerStop(t *testing.T) {
 	evict(k, "Preempted to accommodate a workload")
 	controller := metav1.NewControllerRef(trainJob, trainer.GroupVersion.WithKind(trainer.TrainJobKind))
 	set := &jobset.JobSet{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{*controller}}}
-	r := &Reconciler{client: k.store, live: k.live, cache: newJobCache()}
+	evictions := NewEvictions(k.store, k.live)
 	suspended := trainJob.Status.Conditions
 	suspended[0].Reason = string(diagnose.Preempted)
 	for i, step := range []struct {
@@ -40,7 +40,7 @@ func TestKueueIsAskedOncePerStop(t *testing.T) {
 		}
 		trainJob.Status.Conditions, trainJob.Spec.Suspend = step.shown, &step.suspend
 		got := ""
-		if why := r.evictionOf(t.Context(), observe.Observed{TrainJob: trainJob, JobSet: set}); why != nil {
+		if why := evictions.Of(t.Context(), observe.Observed{TrainJob: trainJob, JobSet: set}); why != nil {
 			got = why.Message
 		}
 		if reads := k.live.reads.Load(); got != step.want || reads != step.reads {

@@ -44,58 +44,58 @@ func TestHeldLease(t *testing.T) {
 	theirs := resourcelock.LeaderElectionRecord{HolderIdentity: "another"}
 	for name, tc := range map[string]struct {
 		why  string
-		do   func(t *testing.T, l *leaseGuard, s *leaseServer)
+		do   func(t *testing.T, l *Guard, s *leaseServer)
 		lost bool
 	}{
-		"Renewed": {"a renewal counts from when it was sent", func(t *testing.T, l *leaseGuard, _ *leaseServer) {
+		"Renewed": {"a renewal counts from when it was sent", func(t *testing.T, l *Guard, _ *leaseServer) {
 			for range 10 {
 				time.Sleep(heldFor - time.Millisecond)
 				wanted(t, l.Update(t.Context(), mine), nil)
 			}
 		}, false},
-		"CutOff": {"nobody may work when a standby may", func(_ *testing.T, _ *leaseGuard, _ *leaseServer) { time.Sleep(heldFor + time.Millisecond) }, true},
-		"Slow": {"the API server may have written at once what it answered late", func(t *testing.T, l *leaseGuard, s *leaseServer) {
+		"CutOff": {"nobody may work when a standby may", func(_ *testing.T, _ *Guard, _ *leaseServer) { time.Sleep(heldFor + time.Millisecond) }, true},
+		"Slow": {"the API server may have written at once what it answered late", func(t *testing.T, l *Guard, s *leaseServer) {
 			s.delay = heldFor - 100*time.Millisecond
 			wanted(t, l.Update(t.Context(), mine), nil)
 			time.Sleep(200 * time.Millisecond)
 		}, true},
-		"Given back": {"work ended before in order", func(t *testing.T, l *leaseGuard, _ *leaseServer) {
+		"Given back": {"work ended before in order", func(t *testing.T, l *Guard, _ *leaseServer) {
 			_, _, err := l.Get(t.Context())
 			wanted(t, err, nil)
 			wanted(t, l.Update(t.Context(), nobodys), nil)
 			time.Sleep(time.Hour)
 		}, false},
-		"Robbed": {"a process that slept finds another holder", func(t *testing.T, l *leaseGuard, s *leaseServer) {
+		"Robbed": {"a process that slept finds another holder", func(t *testing.T, l *Guard, s *leaseServer) {
 			s.record = theirs
 			_, _, err := l.Get(t.Context())
-			wanted(t, err, errLeaseLost)
-			wanted(t, l.Update(t.Context(), nobodys), errLeaseLost)
+			wanted(t, err, ErrLost)
+			wanted(t, l.Update(t.Context(), nobodys), ErrLost)
 			if s.record.HolderIdentity != "another" {
 				t.Error("it gave back the lease of another one")
 			}
 			time.Sleep(time.Hour) // it ends once
 		}, true},
-		"Closed": {"what began after it must not end with it", func(_ *testing.T, l *leaseGuard, _ *leaseServer) {
-			l.ignoreLoss()
+		"Closed": {"what began after it must not end with it", func(_ *testing.T, l *Guard, _ *leaseServer) {
+			l.IgnoreLoss()
 			time.Sleep(heldFor + time.Millisecond)
 		}, false},
-		"Not asked again": {"a lost lease is for the next start", func(t *testing.T, l *leaseGuard, _ *leaseServer) {
+		"Not asked again": {"a lost lease is for the next start", func(t *testing.T, l *Guard, _ *leaseServer) {
 			time.Sleep(heldFor + time.Millisecond)
 			synctest.Wait()
 			_, _, err := l.Get(t.Context())
-			wanted(t, err, errLeaseLost)
-			wanted(t, l.Update(t.Context(), mine), errLeaseLost)
+			wanted(t, err, ErrLost)
+			wanted(t, l.Update(t.Context(), mine), ErrLost)
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, ended := &leaseServer{}, 0
-				l := &leaseGuard{Interface: s, end: func() { ended++ }}
+				l := &Guard{Interface: s, end: func() { ended++ }}
 				wanted(t, l.Create(t.Context(), mine), nil)
 				tc.do(t, l, s)
 				synctest.Wait()
-				if l.isLost() != tc.lost || ended != map[bool]int{true: 1}[tc.lost] {
-					t.Errorf("%s: lost %t, ended %d times", tc.why, l.isLost(), ended)
+				if l.IsLost() != tc.lost || ended != map[bool]int{true: 1}[tc.lost] {
+					t.Errorf("%s: lost %t, ended %d times", tc.why, l.IsLost(), ended)
 				}
 				if l.left != nil {
 					l.left.Stop()
@@ -108,16 +108,16 @@ func TestHeldLease(t *testing.T) {
 // A standby gives back what it never held when it ends: client-go tries.
 func TestStandbyLeavesTheLease(t *testing.T) {
 	s := &leaseServer{record: resourcelock.LeaderElectionRecord{HolderIdentity: "another"}}
-	l := &leaseGuard{Interface: s, end: func() { t.Error("it has nothing to lose") }}
+	l := &Guard{Interface: s, end: func() { t.Error("it has nothing to lose") }}
 	_, _, err := l.Get(t.Context())
 	wanted(t, err, nil)
-	wanted(t, l.Update(t.Context(), resourcelock.LeaderElectionRecord{}), errLeaseLost)
+	wanted(t, l.Update(t.Context(), resourcelock.LeaderElectionRecord{}), ErrLost)
 }
 
 // Renewals come several times a second, and a standby counts from the last one.
 func TestRenewalsDiffer(t *testing.T) {
 	s := &leaseServer{record: resourcelock.LeaderElectionRecord{HolderIdentity: "another", RenewTime: metav1.NewTime(time.Unix(1, 0))}}
-	l := &leaseGuard{Interface: s}
+	l := &Guard{Interface: s}
 	_, first, err := l.Get(t.Context())
 	wanted(t, err, nil)
 	s.record.RenewTime = metav1.NewTime(time.Unix(1, 400_000_000))
@@ -128,13 +128,13 @@ func TestRenewalsDiffer(t *testing.T) {
 	}
 }
 
-// TestTakeover is the arithmetic behind leaseDuration and its companions.
+// TestTakeover is the arithmetic behind LeaseDuration and its companions.
 func TestTakeover(t *testing.T) {
 	const jitter = 22 // tenths: client-go's JitterFactor is how much more than a period
-	if worst := leaseDuration + 2*jitter*retryPeriod/10; worst > 5*time.Second {
+	if worst := LeaseDuration + 2*jitter*RetryPeriod/10; worst > 5*time.Second {
 		t.Errorf("a standby may take %s", worst)
 	}
-	if heldFor >= leaseDuration || heldFor >= retryPeriod+renewDeadline || renewDeadline >= leaseDuration {
+	if heldFor >= LeaseDuration || heldFor >= RetryPeriod+RenewDeadline || RenewDeadline >= LeaseDuration {
 		t.Error("the end of work comes first")
 	}
 }

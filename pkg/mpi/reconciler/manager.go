@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
 // Options are what a deployment may decide.
@@ -39,11 +40,12 @@ type Options struct {
 	// where there are none. See the function of that name.
 	TrainerNamespaces []string
 
-	clock        *serverClock
-	probes       *probeServer
-	recorder     events.EventRecorder
-	leaseWatcher *trainerLeaseWatcher
-	keys         *webhookKeyring
+	clock    *serverClock
+	scheme   *runtime.Scheme
+	probes   *Probes
+	recorder *Recorder
+	trainers *TrainerWatch
+	keys     *Keyring
 }
 
 // servesWebhook reports whether a webhook is served.
@@ -54,36 +56,34 @@ func (o Options) servesWebhook() bool {
 // newManager returns a manager that runs the controller once it is started. The configuration has no client-side rate limit:
 // the API server's own fairness protects it, and a limit here would only make jobs start later. A clean end gives the lease
 // back, so that the next process need not wait for it.
-func newManager(ctx context.Context, config *rest.Config, options Options, held *leaseGuard) (manager.Manager, error) {
-	scheme, err := Scheme()
+func newManager(ctx context.Context, config *rest.Config, options Options, held *Guard) (manager.Manager, error) {
+	cached, err := CacheOptions(options.Mode)
 	if err != nil {
 		return nil, err
 	}
-	cached, err := cacheOptions(options.Mode)
-	if err != nil {
-		return nil, err
+	options.keys = &Keyring{Now: options.clock.now}
+	var hooks webhook.Server
+	if options.servesWebhook() {
+		if hooks, err = NewServer(options.WebhookAddress, options.keys); err != nil {
+			return nil, err
+		}
 	}
-	options.keys = &webhookKeyring{now: options.clock.now}
-	hooks, err := webhookServer(options)
-	if err != nil {
-		return nil, err
-	}
-	metrics, err := metricsOptions(options)
+	metrics, err := ServerOptions(options.MetricsAddress, options.Namespace, options.MetricsAuthentication, options.clock.now)
 	if err != nil {
 		return nil, err
 	}
 	mgr, err := manager.New(config, manager.Options{
-		Scheme:                              scheme,
+		Scheme:                              options.scheme,
 		Cache:                               cached,
-		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: uncachedKinds()}},
+		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: UncachedKinds()}},
 		WebhookServer:                       hooks,
 		Metrics:                             metrics,
 		LeaderElection:                      options.LeaderElection,
 		LeaderElectionReleaseOnCancel:       true,
 		LeaderElectionResourceLockInterface: held,
-		LeaseDuration:                       ptr.To(leaseDuration),
-		RenewDeadline:                       ptr.To(renewDeadline),
-		RetryPeriod:                         ptr.To(retryPeriod),
+		LeaseDuration:                       ptr.To(LeaseDuration),
+		RenewDeadline:                       ptr.To(RenewDeadline),
+		RetryPeriod:                         ptr.To(RetryPeriod),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
@@ -92,7 +92,10 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 		return nil, fmt.Errorf("add readiness: %w", err)
 	}
 	if options.servesWebhook() {
-		if err := mgr.Add(&webhookCertificate{live: mgr.GetAPIReader(), client: mgr.GetClient(), options: options}); err != nil {
+		if err := mgr.Add(&Certificate{
+			Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Keys: options.keys, Now: options.clock.now,
+			Namespace: options.Namespace, Address: options.WebhookAddress,
+		}); err != nil {
 			return nil, fmt.Errorf("add certificate: %w", err)
 		}
 	}
@@ -102,14 +105,14 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 // cacheReadiness says that the controller is ready when it knows the cluster: its caches are filled.
 type cacheReadiness struct {
 	cache  cache.Cache
-	probes *probeServer
+	probes *Probes
 }
 
 // Start waits for the caches.
 func (r cacheReadiness) Start(ctx context.Context) error {
-	r.probes.setNotReady(errFilling)
+	r.probes.SetNotReady(errFilling)
 	if r.cache.WaitForCacheSync(ctx) {
-		r.probes.setNotReady(nil)
+		r.probes.SetNotReady(nil)
 	}
 	return nil
 }

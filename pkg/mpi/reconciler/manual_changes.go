@@ -21,11 +21,11 @@ import (
 // isPolicyGone reports whether the network policy of a started job is gone. The cache, which may be behind, is believed only where it has
 // one; what it lacks is asked for by name.
 func (r *Reconciler) isPolicyGone(ctx context.Context, f *phase.Facts) (bool, error) {
-	if r.policies == nil || !f.OwnsJobSet() || f.JobSet.Labels[mpi.TrainJobLabel] == "" || f.End.JobSetEnds() {
+	if r.Policies == nil || !f.OwnsJobSet() || f.JobSet.Labels[mpi.TrainJobLabel] == "" || f.End.JobSetEnds() {
 		return false, nil
 	}
 	policy := partialPolicy(client.ObjectKeyFromObject(f.TrainJob))
-	for _, reader := range []client.Reader{r.policies, r.live} {
+	for _, reader := range []client.Reader{r.Policies, r.Live} {
 		switch err := reader.Get(ctx, client.ObjectKeyFromObject(&policy), &policy); {
 		case err == nil:
 			return false, nil
@@ -41,7 +41,7 @@ func (r *Reconciler) isPolicyGone(ctx context.Context, f *phase.Facts) (bool, er
 // pkg/admission/plugin/namespace/lifecycle).
 func (r *Reconciler) isNamespaceTerminating(ctx context.Context, trainJob *trainer.TrainJob) (bool, error) {
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: trainJob.Namespace, Name: mpi.HostfileConfigMapName(trainJob.Name)}}
-	switch err := r.client.Create(ctx, probe, client.DryRunAll, client.FieldOwner(FieldOwner)); {
+	switch err := r.Client.Create(ctx, probe, client.DryRunAll, client.FieldOwner(mpi.ControllerName)); {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
 		return true, nil
 	case err == nil, apierrors.IsAlreadyExists(err), apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
@@ -91,16 +91,16 @@ func ignoredNodes(f *phase.Facts) int32 {
 func (r *Reconciler) warnOfManualChanges(ctx context.Context, f *phase.Facts, created []job.Object, applied error) {
 	if f.PolicyGone && len(created) > 0 && applied == nil {
 		note := fmt.Sprintf("somebody deleted NetworkPolicy `%s` of the job, without which its pods may not reach each other: it is there again", mpi.NetworkPolicyName(f.TrainJob.Name))
-		r.warnOnce(ctx, f.TrainJob, policyDeleted, string(created[0].GetUID()), note)
+		r.warnOnce(ctx, f.TrainJob, PolicyDeleted, string(created[0].GetUID()), note)
 	}
-	if asked := ignoredNodes(f); r.mode == Executor && asked > 0 {
+	if asked := ignoredNodes(f); r.Mode == Executor && asked > 0 {
 		note := fmt.Sprintf("the TrainJob asks for %d nodes, and a job keeps the nodes that it was made with: "+
 			"`kubectl mpi clone %s --set nodes=%d` makes a job like it with %d", asked, f.TrainJob.Name, asked, asked)
-		r.warnOnce(ctx, f.TrainJob, nodesChanged, strconv.FormatInt(f.TrainJob.Generation, 10), note)
+		r.warnOnce(ctx, f.TrainJob, NodesChanged, strconv.FormatInt(f.TrainJob.Generation, 10), note)
 	}
 	if f.SuspendedByHand() {
 		note := fmt.Sprintf("somebody suspended JobSet `%s`, which takes the pods away, and not the TrainJob: the job goes on, from its beginning where its pods are gone. "+
 			"To stop a job, set spec.suspend of its TrainJob", f.JobSet.Name)
-		r.warnOnce(ctx, f.TrainJob, jobSetSuspended, strconv.FormatInt(f.JobSet.Generation, 10), note)
+		r.warnOnce(ctx, f.TrainJob, JobSetSuspended, strconv.FormatInt(f.JobSet.Generation, 10), note)
 	}
 }

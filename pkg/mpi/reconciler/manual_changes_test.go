@@ -32,9 +32,9 @@ import (
 
 func TestAPolicyThatIsGoneIsMadeAgain(t *testing.T) {
 	c := newCluster(t, trainJobOf())
-	c.controller.policies = c.Client
+	c.controller.Policies = c.Client
 	made := 0
-	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+	c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 		Create: func(ctx context.Context, store client.WithWatch, object client.Object, opts ...client.CreateOption) error {
 			if _, is := object.(*networkingv1.NetworkPolicy); is {
 				made++
@@ -78,7 +78,7 @@ func TestWhoSuspendsAJobSetHasDeletedNoPod(t *testing.T) {
 			t.Fatal(err)
 		}
 		cached := js.DeepCopy()
-		c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+		c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 			Get: func(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 				if js, is := object.(*jobset.JobSet); is {
 					cached.DeepCopyInto(js)
@@ -137,7 +137,7 @@ func TestNobodyIsToldOfAJobSetThatGoesWithItsNamespace(t *testing.T) {
 		"a quota is up": {apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "demo", errors.New("exceeded quota")), true},
 	} {
 		c := newCluster(t, trainJobOf(begun))
-		c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+		c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 			Create: func(_ context.Context, _ client.WithWatch, object client.Object, opts ...client.CreateOption) error {
 				if (&client.CreateOptions{}).ApplyOptions(opts).DryRun == nil {
 					t.Errorf("%s: %s is made", reason, object.GetName())
@@ -172,7 +172,7 @@ func begun(trainJob *trainer.TrainJob) {
 func TestAJobWithoutRuntimeAndJobSetIsOver(t *testing.T) {
 	begin := time.Now()
 	c := newCluster(t, trainJobOf())
-	c.controller.clock = newServerClock(func() time.Time { return begin })
+	c.controller.Now = func() time.Time { return begin }
 	c.pass()
 	begin = begin.Add(status.DebounceStep)
 	if _, created := c.pass(); created.Status != metav1.ConditionTrue {
@@ -181,7 +181,7 @@ func TestAJobWithoutRuntimeAndJobSetIsOver(t *testing.T) {
 	if err := c.DeleteAllOf(t.Context(), &trainer.ClusterTrainingRuntime{}); err != nil {
 		t.Fatal(err)
 	}
-	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+	c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 		Get: func(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 			if _, is := object.(*jobset.JobSet); is {
 				return apierrors.NewNotFound(jobset.SchemeGroupVersion.WithResource("jobsets").GroupResource(), key.Name)
@@ -215,7 +215,7 @@ func TestAJobWithoutRuntimeAndJobSetIsOver(t *testing.T) {
 // The cache learns of a policy later than of a JobSet.
 func TestAPolicyThatTheCacheLacksIsAskedFor(t *testing.T) {
 	c := newCluster(t, trainJobOf())
-	c.controller.policies = fake.NewClientBuilder().WithScheme(c.Scheme()).Build()
+	c.controller.Policies = fake.NewClientBuilder().WithScheme(c.Scheme()).Build()
 	for range 3 {
 		c.pass()
 	}
@@ -238,7 +238,7 @@ func (f forbidding) Get(ctx context.Context, key client.ObjectKey, object client
 
 func TestInANamespaceOfNobodyNothingIsTriedAtFullSpeed(t *testing.T) {
 	c := newCluster(t, trainJobOf())
-	c.controller.live = forbidding{c.Client}
+	c.controller.Live = forbidding{c.Client}
 	var said []string
 	ctx := ctrl.LoggerInto(t.Context(), funcr.New(func(_, args string) { said = append(said, args) }, funcr.Options{}))
 	for range 2 {

@@ -65,13 +65,13 @@ func TestSeriesOfAThousandJobs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			m, err := newJobMetrics(registry)
+			m, err := newJobs(registry)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range 1000 {
 				trainJob := metered(tc.namespace(i), fmt.Sprint("runtime-", i), fmt.Sprint("queue-", i))
-				m.recordChanges(phase.DeriveFacts(observe.Observed{TrainJob: trainJob, Gate: &observe.GateState{Result: &mpi.GateResult{Passed: true}}}), life)
+				m.RecordChanges(phase.DeriveFacts(observe.Observed{TrainJob: trainJob, Gate: &observe.GateState{Result: &mpi.GateResult{Passed: true}}}), life)
 			}
 			want := map[string]int{
 				"mpi_trainjob_restarts_total": tc.owners, "mpi_trainjob_ended_total": tc.owners,

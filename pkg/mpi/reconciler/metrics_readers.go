@@ -29,17 +29,17 @@ const (
 // filter that asks the same questions, and links packages of the API server itself for it: 20 MB of program, and 15 MB of memory.
 type metricsReaders struct {
 	server  kubernetes.Interface
-	clock   *serverClock
+	now     func() time.Time
 	asking  chan struct{}
 	allowed ttlCache[struct{}]
 }
 
-func newMetricsReaders(config *rest.Config, client *http.Client, clock *serverClock) (*metricsReaders, error) {
+func newMetricsReaders(config *rest.Config, client *http.Client, now func() time.Time) (*metricsReaders, error) {
 	server, err := kubernetes.NewForConfigAndClient(config, client)
 	if err != nil {
 		return nil, fmt.Errorf("create client for the readers of metrics: %w", err)
 	}
-	return &metricsReaders{server: server, clock: clock, asking: make(chan struct{}, readersAtOnce)}, nil
+	return &metricsReaders{server: server, now: now, asking: make(chan struct{}, readersAtOnce)}, nil
 }
 
 // filterRequests is a metricsserver.Filter.
@@ -66,7 +66,7 @@ func (r *metricsReaders) statusFor(request *http.Request) (int, error) {
 	}
 	asks := authorizationv1.NonResourceAttributes{Path: request.URL.Path, Verb: strings.ToLower(request.Method)}
 	key := fmt.Sprintf("%x %s %s", sha256.Sum256([]byte(token)), asks.Verb, asks.Path)
-	if _, known := r.allowed.get(key, r.clock.now()); known {
+	if _, known := r.allowed.get(key, r.now()); known {
 		return http.StatusOK, nil
 	}
 	ctx, cancel := context.WithTimeout(request.Context(), readerTimeout)
@@ -79,7 +79,7 @@ func (r *metricsReaders) statusFor(request *http.Request) (int, error) {
 	}
 	code, err := r.reviewToken(ctx, token, asks)
 	if code == http.StatusOK {
-		r.allowed.add(key, struct{}{}, r.clock.now(), readerHolds)
+		r.allowed.add(key, struct{}{}, r.now(), readerHolds)
 	}
 	return code, err
 }

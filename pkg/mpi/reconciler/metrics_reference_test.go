@@ -83,7 +83,7 @@ func askedFor(t *testing.T) map[string][]string {
 // undescribed are the descriptions of the collectors that no measure has.
 func undescribed(t *testing.T, measures []metricDefinition) (missing []string) {
 	t.Helper()
-	m, err := newJobMetrics(prometheus.NewRegistry())
+	m, err := newJobs(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,20 +15,20 @@ import (
 // metricsCertificateLife is longer than a pod lives.
 const metricsCertificateLife = 10 * 365 * 24 * time.Hour
 
-// metricsOptions serve metrics by HTTPS: tokens come that way. Who reads them cannot know the certificate, which each process makes for
+// ServerOptions serve metrics by HTTPS: tokens come that way. Who reads them cannot know the certificate, which each process makes for
 // itself: it hides what is said from those who listen, and proves nothing.
-func metricsOptions(options Options) (metricsserver.Options, error) {
-	served := metricsserver.Options{BindAddress: options.MetricsAddress, SecureServing: true}
-	if options.MetricsAuthentication {
+func ServerOptions(address, namespace string, authenticate bool, now func() time.Time) (metricsserver.Options, error) {
+	served := metricsserver.Options{BindAddress: address, SecureServing: true}
+	if authenticate {
 		served.FilterProvider = func(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
-			known, err := newMetricsReaders(config, client, options.clock)
+			known, err := newMetricsReaders(config, client, now)
 			if err != nil {
 				return nil, err
 			}
 			return known.filterRequests, nil
 		}
 	}
-	certificate, key, err := selfsigned.New("mpi-controller-metrics."+options.Namespace+".svc", options.clock.now(),
+	certificate, key, err := selfsigned.New("mpi-controller-metrics."+namespace+".svc", now(),
 		metricsCertificateLife)
 	if err != nil {
 		return served, fmt.Errorf("make the certificate of the metrics: %w", err)

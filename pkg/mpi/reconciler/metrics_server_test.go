@@ -57,7 +57,7 @@ func answer(t *testing.T, w http.ResponseWriter, review any) {
 // measured serves metrics as the controller does, and returns where.
 func measured(t *testing.T, authentication bool) string {
 	t.Helper()
-	served, err := metricsOptions(Options{Namespace: "lockstep", MetricsAddress: "127.0.0.1:0", MetricsAuthentication: authentication, clock: newServerClock(time.Now)})
+	served, err := ServerOptions("127.0.0.1:0", "lockstep", authentication, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestMetricsAreReadByWhoMay(t *testing.T) {
 func TestAReaderIsAskedForOnce(t *testing.T) {
 	var asked atomic.Int32
 	now := time.Now()
-	known, err := newMetricsReaders(reviewing(t, &asked), http.DefaultClient, newServerClock(func() time.Time { return now }))
+	known, err := newMetricsReaders(reviewing(t, &asked), http.DefaultClient, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,12 +110,12 @@ func TestStepsOfJobsThatAreOverAtOnce(t *testing.T) {
 // Such a job has the phases of every other, as its launcher measured them.
 func TestMetricsOfAJobThatIsOverAtOnce(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m, err := newJobMetrics(registry)
+	m, err := newJobs(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := ended(t, mpi.Verdict{GateSeconds: 0.25, RunSeconds: 0.5, Timings: &mpi.LaunchTimings{CommandSeconds: ptr.To(0.5)}})
-	m.recordChanges(phase.DeriveFacts(o), status.WithMissedSteps(phase.DeriveFacts(o), []metav1.Condition{{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: string(job.ReasonCompleted)}}))
+	m.RecordChanges(phase.DeriveFacts(o), status.WithMissedSteps(phase.DeriveFacts(o), []metav1.Condition{{Type: trainer.TrainJobComplete, Status: metav1.ConditionTrue, Reason: string(job.ReasonCompleted)}}))
 	for phase, want := range map[string]float64{phaseGate: 0.25, phaseRun: 0.5} {
 		if got := sumOf(t, registry, phase); got != want {
 			t.Errorf("phase %s took %v s, want %v", phase, got, want)

@@ -1,6 +1,8 @@
 package reconciler
 
 import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
@@ -20,8 +22,8 @@ const (
 // Modes lists them.
 func Modes() []Mode { return []Mode{Executor, Companion} }
 
-// jobLabel is by which pods and Jobs of a TrainJob are known. Under Kubeflow Trainer they have JobSet's only.
-func (m Mode) jobLabel() string {
+// JobLabel is by which pods and Jobs of a TrainJob are known. Under Kubeflow Trainer they have JobSet's only.
+func (m Mode) JobLabel() string {
 	if m == Companion {
 		return mpi.JobSetNameLabel
 	}
@@ -31,4 +33,12 @@ func (m Mode) jobLabel() string {
 // skipsChildren reports whether nothing has to be read any more about a TrainJob that is over, but for the pods of one that is closing.
 func (m Mode) skipsChildren(o observe.Observed) bool {
 	return m == Executor && job.IsFinished(o.TrainJob)
+}
+
+// TrainJobIndex finds Jobs and pods by the name of their TrainJob.
+const TrainJobIndex = "lockstep.trainjob"
+
+// IndexTrainJob returns the function of that index.
+func IndexTrainJob(mode Mode) client.IndexerFunc {
+	return func(object client.Object) []string { return []string{object.GetLabels()[mode.JobLabel()]} }
 }

@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 	"lockstep.dev/lockstep/pkg/mpi/job"
@@ -33,7 +29,7 @@ func (r *Reconciler) readBounds(ctx context.Context, o *observe.Observed) error 
 	if err := r.readQuotasAndLimits(ctx, o); err != nil {
 		return err
 	}
-	if wanted.Suspended || r.mode == Companion {
+	if wanted.Suspended || r.Mode == Companion {
 		return nil
 	}
 	o.Bounds.Missing, err = r.missingReferences(ctx, wanted)
@@ -45,7 +41,7 @@ func (r *Reconciler) readQuotasAndLimits(ctx context.Context, o *observe.Observe
 	var quotas corev1.ResourceQuotaList
 	var limits corev1.LimitRangeList
 	for _, list := range []client.ObjectList{&quotas, &limits} {
-		if err := r.client.List(ctx, list, client.InNamespace(o.TrainJob.Namespace)); err != nil {
+		if err := r.Client.List(ctx, list, client.InNamespace(o.TrainJob.Namespace)); err != nil {
 			return fmt.Errorf("list the bounds of the namespace: %w", err)
 		}
 	}
@@ -61,7 +57,7 @@ func (r *Reconciler) missingReferences(ctx context.Context, wanted job.Job) ([]j
 	for i, reference := range references {
 		group.Go(func() error {
 			object := &metav1.PartialObjectMetadata{TypeMeta: reference.TypeMeta()}
-			err := r.live.Get(ctx, client.ObjectKey{Namespace: wanted.Namespace, Name: reference.Name}, object)
+			err := r.Live.Get(ctx, client.ObjectKey{Namespace: wanted.Namespace, Name: reference.Name}, object)
 			absent[i] = err != nil
 			return client.IgnoreNotFound(err)
 		})
@@ -82,7 +78,7 @@ func (r *Reconciler) missingReferences(ctx context.Context, wanted job.Job) ([]j
 // looked at whenever the quota changes, thousands of them, and ask the API server for nothing: what they need besides was
 // there when they began to wait, and is looked for again before they are made.
 func (r *Reconciler) stillWaits(ctx context.Context, o *observe.Observed) (bool, error) {
-	if r.mode != Executor || !waitsWithoutJobSet(*o) {
+	if r.Mode != Executor || !waitsWithoutJobSet(*o) {
 		return false, nil
 	}
 	if err := r.readQuotasAndLimits(ctx, o); err != nil {
@@ -98,29 +94,11 @@ func waitsWithoutJobSet(o observe.Observed) bool {
 	conditions := o.TrainJob.Status.Conditions
 	created := apimeta.FindStatusCondition(conditions, job.Created)
 	return o.JobSet == nil && len(o.Jobs) == 0 && len(o.Pods) == 0 && apimeta.FindStatusCondition(conditions, job.Restarting) == nil &&
-		created != nil && created.ObservedGeneration == o.TrainJob.Generation && waitsForQuota(conditions)
+		created != nil && created.ObservedGeneration == o.TrainJob.Generation && WaitsForQuota(conditions)
 }
 
-// enqueueJobsWaitingForQuota finds the TrainJobs of a namespace that a change of its bounds may let start.
-func (r *Reconciler) enqueueJobsWaitingForQuota() handler.EventHandler {
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, bound client.Object) []reconcile.Request {
-		var list trainer.TrainJobList
-		if err := r.client.List(ctx, &list, client.InNamespace(bound.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "list the TrainJobs that wait for a quota", "namespace", bound.GetNamespace())
-			return nil
-		}
-		var requests []reconcile.Request
-		for i := range list.Items {
-			if waitsForQuota(list.Items[i].Status.Conditions) && !job.IsFinished(&list.Items[i]) {
-				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-			}
-		}
-		return requests
-	})
-}
-
-// waitsForQuota reports whether a job says so of its start, or of its resumption.
-func waitsForQuota(conditions []metav1.Condition) bool {
+// WaitsForQuota reports whether a job says so of its start, or of its resumption.
+func WaitsForQuota(conditions []metav1.Condition) bool {
 	return slices.ContainsFunc(conditions, func(c metav1.Condition) bool {
 		return (c.Type == job.Created || c.Type == job.PodsReady) && c.Reason == string(diagnose.QuotaExceeded)
 	})

@@ -26,29 +26,29 @@ import (
 
 // observeJob does every read of a pass. The error is NotFound when the TrainJob is gone.
 func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (observe.Observed, error) {
-	o := observe.Observed{Now: r.clock.now(), ControllerNamespace: r.namespace, Beside: r.mode == Companion, TrainJob: &trainer.TrainJob{}}
-	if err := r.client.Get(ctx, name, o.TrainJob); err != nil || !job.IsManagedHere(o.TrainJob) {
+	o := observe.Observed{Now: r.Now(), ControllerNamespace: r.Namespace, Beside: r.Mode == Companion, TrainJob: &trainer.TrainJob{}}
+	if err := r.Client.Get(ctx, name, o.TrainJob); err != nil || !job.IsManagedHere(o.TrainJob) {
 		return o, err
 	}
 	if r.cache.isBehind(name, o.TrainJob.ResourceVersion) {
 		return o, errBehind
 	}
 	var err error
-	if o.JobSet, err = getJobSet(ctx, r.client, name); err != nil {
+	if o.JobSet, err = GetJobSet(ctx, r.Client, name); err != nil {
 		return o, err
 	}
 	o.Shown, o.TrainJob.Status.Conditions = o.TrainJob.Status.Conditions, r.conditionsOf(o)
-	if r.mode.skipsChildren(o) {
+	if r.Mode.skipsChildren(o) {
 		if o.JobSetOutlivesJob() {
 			err = r.listJobsAndPods(ctx, name, &o)
 		}
 		return o, err
 	}
-	if o.Runtime, err = r.findRuntime(ctx, o.TrainJob); err != nil {
+	if o.Runtime, err = r.FindRuntime(ctx, o.TrainJob); err != nil {
 		return o, err
 	}
 	// One that seems to have lost its JobSet is ours whatever has become of its runtime, and the cache may only be behind.
-	if !o.OwnsJobSet() && (o.Runtime == nil || !o.Runtime.IsMPI()) && (r.mode != Executor || !o.JobSetGone()) {
+	if !o.OwnsJobSet() && (o.Runtime == nil || !o.Runtime.IsMPI()) && (r.Mode != Executor || !o.JobSetGone()) {
 		return o, nil
 	}
 	if err := r.listJobsAndPods(ctx, name, &o); err != nil {
@@ -64,7 +64,7 @@ func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (obs
 	if err := r.readUncached(ctx, name, &o); err != nil {
 		return o, err
 	}
-	if r.mode == Executor && o.JobSetGone() {
+	if r.Mode == Executor && o.JobSetGone() {
 		if o.NamespaceTerminating, err = r.isNamespaceTerminating(ctx, o.TrainJob); err != nil {
 			return o, err
 		}
@@ -72,18 +72,18 @@ func (r *Reconciler) observeJob(ctx context.Context, name client.ObjectKey) (obs
 	if o.PolicyGone, err = r.isPolicyGone(ctx, phase.DeriveFacts(o)); err != nil {
 		return o, err
 	}
-	if r.mode == Executor {
-		o.Eviction = r.evictionOf(ctx, o)
+	if r.Mode == Executor {
+		o.Eviction = r.evictions.Of(ctx, o)
 	}
-	o.Wait = r.queues.waitOf(o.TrainJob)
-	o.Gate = r.hostTables.gateOf(name)
+	o.Wait = r.Queues.WaitOf(o.TrainJob)
+	o.Gate = r.Launchers.GateOf(name)
 	return o, nil
 }
 
 // conditionsOf returns all conditions of a TrainJob. An executor decides by them, so they come from what it published
 // itself or from what users cannot write. A companion only informs.
 func (r *Reconciler) conditionsOf(o observe.Observed) []metav1.Condition {
-	if r.mode == Companion {
+	if r.Mode == Companion {
 		return status.AllConditions(o.TrainJob)
 	}
 	if published, known := r.cache.publishedConditions(o.TrainJob); known {
@@ -97,7 +97,7 @@ func (r *Reconciler) refreshJobSet(ctx context.Context, name client.ObjectKey, o
 	if !phase.LosesPods(*o) {
 		return nil
 	}
-	if o.JobSet, err = getJobSet(ctx, r.live, name); err != nil {
+	if o.JobSet, err = GetJobSet(ctx, r.Live, name); err != nil {
 		return fmt.Errorf("read the JobSet of a job that loses pods: %w", err)
 	}
 	return nil
@@ -120,8 +120,8 @@ func (r *Reconciler) readUncached(ctx context.Context, name client.ObjectKey, o 
 	return nil
 }
 
-// findRuntime returns nil for a runtime that does not exist, or is of a kind or an API group that no TrainJob controller knows.
-func (r *Reconciler) findRuntime(ctx context.Context, trainJob *trainer.TrainJob) (*job.Runtime, error) {
+// FindRuntime returns nil for a runtime that does not exist, or is of a kind or an API group that no TrainJob controller knows.
+func (r *Reconciler) FindRuntime(ctx context.Context, trainJob *trainer.TrainJob) (*job.Runtime, error) {
 	ref := trainJob.Spec.RuntimeRef
 	if !job.NamesTrainerRuntime(ref) {
 		return nil, nil
@@ -146,14 +146,14 @@ func (r *Reconciler) findRuntime(ctx context.Context, trainJob *trainer.TrainJob
 // getCachedOrLive asks the API server for what the cache lacks: it may be behind by milliseconds, and an executor says of a TrainJob
 // without a runtime that it has none, which must be true. Beside Kubeflow Trainer nothing is said.
 func (r *Reconciler) getCachedOrLive(ctx context.Context, key client.ObjectKey, object client.Object) error {
-	err := r.client.Get(ctx, key, object)
-	if apierrors.IsNotFound(err) && r.mode == Executor {
-		return r.live.Get(ctx, key, object)
+	err := r.Client.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) && r.Mode == Executor {
+		return r.Live.Get(ctx, key, object)
 	}
 	return err
 }
 
-func getJobSet(ctx context.Context, reader client.Reader, name client.ObjectKey, options ...client.GetOption) (*jobset.JobSet, error) {
+func GetJobSet(ctx context.Context, reader client.Reader, name client.ObjectKey, options ...client.GetOption) (*jobset.JobSet, error) {
 	var found jobset.JobSet
 	if err := reader.Get(ctx, name, &found, options...); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -164,14 +164,14 @@ func getJobSet(ctx context.Context, reader client.Reader, name client.ObjectKey,
 // listJobsAndPods reads Jobs and pods from the cache.
 func (r *Reconciler) listJobsAndPods(ctx context.Context, name client.ObjectKey, o *observe.Observed) error {
 	// Nothing here is changed, and a wide job has thousands of pods: no copies.
-	ofJob := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{trainJobIndex: name.Name}, client.UnsafeDisableDeepCopy}
+	ofJob := []client.ListOption{client.InNamespace(name.Namespace), client.MatchingFields{TrainJobIndex: name.Name}, client.UnsafeDisableDeepCopy}
 	jobs := metav1.PartialObjectMetadataList{}
 	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("JobList"))
-	if err := r.client.List(ctx, &jobs, ofJob...); err != nil {
+	if err := r.Client.List(ctx, &jobs, ofJob...); err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
 	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, ofJob...); err != nil {
+	if err := r.Client.List(ctx, &pods, ofJob...); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
 	o.Jobs, o.Pods = jobs.Items, pods.Items
@@ -182,7 +182,7 @@ func (r *Reconciler) listJobsAndPods(ctx context.Context, name client.ObjectKey,
 // may be behind.
 func (r *Reconciler) readChildren(ctx context.Context, name client.ObjectKey, o *observe.Observed) error {
 	children := partialChildren(name, o.Runtime)
-	if r.mode == Executor && !o.OwnsJobSet() && o.Runtime != nil {
+	if r.Mode == Executor && !o.OwnsJobSet() && o.Runtime != nil {
 		for _, childName := range o.Runtime.JobNames(name.Name) {
 			children = append(children, partialObject(batchv1.SchemeGroupVersion.WithKind("Job"), name.Namespace, childName))
 		}
@@ -192,7 +192,7 @@ func (r *Reconciler) readChildren(ctx context.Context, name client.ObjectKey, o 
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range children {
 		group.Go(func() error {
-			err := r.live.Get(ctx, client.ObjectKeyFromObject(&children[i]), &children[i])
+			err := r.Live.Get(ctx, client.ObjectKeyFromObject(&children[i]), &children[i])
 			found[i] = err == nil
 			// A kind that the cluster lacks has no objects; creating one says so.
 			if apimeta.IsNoMatchError(err) {
@@ -202,14 +202,14 @@ func (r *Reconciler) readChildren(ctx context.Context, name client.ObjectKey, o 
 		})
 	}
 	group.Go(func() error {
-		if r.mode == Companion {
+		if r.Mode == Companion {
 			return nil
 		}
 		key := client.ObjectKey{Namespace: name.Namespace, Name: mpi.HostfileConfigMapName(name.Name)}
-		return client.IgnoreNotFound(r.live.Get(ctx, key, &hostfile))
+		return client.IgnoreNotFound(r.Live.Get(ctx, key, &hostfile))
 	})
 	group.Go(func() (err error) {
-		o.JobSet, err = getJobSet(ctx, r.live, name)
+		o.JobSet, err = GetJobSet(ctx, r.Live, name)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -231,7 +231,7 @@ func (r *Reconciler) readChildren(ctx context.Context, name client.ObjectKey, o 
 // restoreRuntime takes the runtime as it was when the job was made, if the job was.
 func (r *Reconciler) restoreRuntime(ctx context.Context, o *observe.Observed, hostfile corev1.ConfigMap) {
 	if why := o.RestoreRuntime(hostfile); why != nil {
-		r.warnOnce(ctx, o.TrainJob, snapshotChanged, hostfile.ResourceVersion, "the runtime that the job was made from is not known: "+why.Error())
+		r.warnOnce(ctx, o.TrainJob, SnapshotChanged, hostfile.ResourceVersion, "the runtime that the job was made from is not known: "+why.Error())
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// patchOperation is one of a JSON patch (RFC 6902).
-type patchOperation struct {
+// PatchOperation is one of a JSON patch (RFC 6902).
+type PatchOperation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
@@ -35,22 +35,22 @@ const (
 // unchangedTests binds a patch to what the decision was made from: this TrainJob and its spec. It does not bind it to
 // the version: annotations and labels decide nothing, and a user who writes them all the time must not keep a job from
 // its end.
-func unchangedTests(trainJob *trainer.TrainJob) []patchOperation {
-	return []patchOperation{
+func unchangedTests(trainJob *trainer.TrainJob) []PatchOperation {
+	return []PatchOperation{
 		{"test", "/metadata/uid", trainJob.UID},
 		{"test", "/metadata/generation", trainJob.Generation},
 	}
 }
 
 // shownTest binds a patch of the status to the conditions that it showed, or to none: by now it may show an end.
-func shownTest(shown trainer.TrainJobStatus) patchOperation {
+func shownTest(shown trainer.TrainJobStatus) PatchOperation {
 	switch {
 	case isEmptyStatus(shown):
-		return patchOperation{"test", "/status", null}
+		return PatchOperation{"test", "/status", null}
 	case len(shown.Conditions) == 0:
-		return patchOperation{"test", conditionsPath, null}
+		return PatchOperation{"test", conditionsPath, null}
 	}
-	return patchOperation{"test", conditionsPath, shown.Conditions}
+	return PatchOperation{"test", conditionsPath, shown.Conditions}
 }
 
 // isEmptyStatus reports whether a TrainJob has no status at all, so that there is nothing to add to.
@@ -60,25 +60,25 @@ func isEmptyStatus(status trainer.TrainJobStatus) bool {
 
 // statusChanges set conditions and counts. Conditions are a list whose order matters, so it is replaced as a whole; what
 // others report in the status (trainerStatus) is not touched.
-func statusChanges(before, after trainer.TrainJobStatus) []patchOperation {
+func statusChanges(before, after trainer.TrainJobStatus) []PatchOperation {
 	switch {
 	case isEmptyStatus(before) && isEmptyStatus(after):
 		return nil
 	case isEmptyStatus(before):
-		return []patchOperation{{"add", "/status", after}}
+		return []PatchOperation{{"add", "/status", after}}
 	case isEmptyStatus(after): // the API server takes no status without properties
-		return []patchOperation{{Op: "remove", Path: "/status"}}
+		return []PatchOperation{{Op: "remove", Path: "/status"}}
 	}
-	var changes []patchOperation
+	var changes []PatchOperation
 	switch {
 	case apiequality.Semantic.DeepEqual(before.Conditions, after.Conditions):
 	case len(after.Conditions) == 0:
-		changes = append(changes, patchOperation{Op: "remove", Path: conditionsPath})
+		changes = append(changes, PatchOperation{Op: "remove", Path: conditionsPath})
 	default:
-		changes = append(changes, patchOperation{"add", conditionsPath, after.Conditions})
+		changes = append(changes, PatchOperation{"add", conditionsPath, after.Conditions})
 	}
 	if !apiequality.Semantic.DeepEqual(before.JobsStatus, after.JobsStatus) {
-		changes = append(changes, patchOperation{"add", jobsPath, after.JobsStatus})
+		changes = append(changes, PatchOperation{"add", jobsPath, after.JobsStatus})
 	}
 	return changes
 }
@@ -88,18 +88,18 @@ var null = json.RawMessage("null")
 
 // setMapEntry gives a label or an annotation of a TrainJob its value, and takes it away where the value is empty. Where a TrainJob has none yet the
 // whole map is made, unless somebody else has made it meanwhile, whose keys would be lost.
-func setMapEntry(field string, before map[string]string, key, value string) []patchOperation {
+func setMapEntry(field string, before map[string]string, key, value string) []PatchOperation {
 	all := "/metadata/" + field
 	one := all + "/" + strings.ReplaceAll(key, "/", "~1") // RFC 6901
 	switch {
 	case before[key] == value:
 		return nil
 	case value == "":
-		return []patchOperation{{Op: "remove", Path: one}}
+		return []PatchOperation{{Op: "remove", Path: one}}
 	case before == nil:
-		return []patchOperation{{"test", all, null}, {"add", all, map[string]string{key: value}}}
+		return []PatchOperation{{"test", all, null}, {"add", all, map[string]string{key: value}}}
 	}
-	return []patchOperation{{"add", one, value}}
+	return []PatchOperation{{"add", one, value}}
 }
 
 // hasJobLabel reports whether a TrainJob has the label by which people find those that we run.
@@ -112,20 +112,20 @@ func (r *Reconciler) patchRecord(ctx context.Context, trainJob *trainer.TrainJob
 	changes := slices.Concat(unchangedTests(trainJob),
 		setMapEntry("annotations", trainJob.Annotations, jobv1.Annotation, record), setMapEntry("labels", trainJob.Labels, mpi.TrainJobLabel, trainJob.Name))
 	return r.sendPatch(trainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
-		return r.client.Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
+		return r.Client.Patch(ctx, target, patch, client.FieldOwner(mpi.ControllerName))
 	})
 }
 
 // patchStatus carries changes of the status out.
-func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []patchOperation) error {
+func (r *Reconciler) patchStatus(ctx context.Context, f *phase.Facts, changes []PatchOperation) error {
 	changes = append(append(unchangedTests(f.TrainJob), shownTest(shownStatus(f))), changes...)
 	return r.sendPatch(f.TrainJob, changes, func(target *trainer.TrainJob, patch client.Patch) error {
-		return r.client.Status().Patch(ctx, target, patch, client.FieldOwner(FieldOwner))
+		return r.Client.Status().Patch(ctx, target, patch, client.FieldOwner(mpi.ControllerName))
 	})
 }
 
 // sendPatch carries changes out, if the TrainJob is what the decision was made from; otherwise the error is a conflict.
-func (r *Reconciler) sendPatch(trainJob *trainer.TrainJob, changes []patchOperation, send func(*trainer.TrainJob, client.Patch) error) error {
+func (r *Reconciler) sendPatch(trainJob *trainer.TrainJob, changes []PatchOperation, send func(*trainer.TrainJob, client.Patch) error) error {
 	text, err := json.Marshal(changes)
 	if err != nil {
 		return fmt.Errorf("encode patch of TrainJob: %w", err)

@@ -73,7 +73,7 @@ func TestPatchesThatAreRefused(t *testing.T) {
 		"Webhook":  {"", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "denied"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Reconciler{client: refusing(t, tc.answer), cache: newJobCache()}
+			r := New(Parts{Client: refusing(t, tc.answer)})
 			err := r.patchStatus(t.Context(), phase.DeriveFacts(observe.Observed{TrainJob: &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "demo", UID: "u"}}}), nil)
 			got, err := reconcileResult(decide.Decision{}, time.Minute, err)
 			if want := (ctrl.Result{RequeueAfter: conflictRetry}); tc.again && (err != nil || got != want) {
@@ -89,7 +89,7 @@ func TestPatchesThatAreRefused(t *testing.T) {
 // What the API server says of an object may be as long as the object, and a status that is too long would never be written.
 func TestMessagesFitTheStatus(t *testing.T) {
 	c := newCluster(t, trainJobOf())
-	c.controller.client = interceptor.NewClient(c.Client.(client.WithWatch), interceptor.Funcs{ //nolint:forcetypeassert // the fake client is one
+	c.controller.Client = interceptor.NewClient(c.Client.(client.WithWatch), interceptor.Funcs{ //nolint:forcetypeassert // the fake client is one
 		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
 			return apierrors.NewBadRequest(strings.Repeat("ä", messageLimit))
 		},

@@ -43,10 +43,10 @@ type podWebhook struct {
 	said     ttlCache[struct{}]
 }
 
-// serveWebhook lets a webhook answer the API server, and nobody else: what a pod gets is the TrainJob's, and a review can be written by
+// ServePods lets a webhook answer the API server, and nobody else: what a pod gets is the TrainJob's, and a review can be written by
 // anybody, about any pod. API servers show no certificate of their own unless somebody has configured it, so what tells them apart is
 // that they read the configuration of the webhook, which tenants do not. All others learn that there is nothing.
-func serveWebhook(hooks webhook.Server, keys *webhookKeyring, r *Reconciler) {
+func ServePods(hooks webhook.Server, keys *Keyring, r *Reconciler) {
 	answers := newPodWebhook(r)
 	// What is registered is a label of metrics, and must not be the secret.
 	hooks.Register(webhookPath, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -108,24 +108,24 @@ func (p *podWebhook) changePod(ctx context.Context, name client.ObjectKey, pod *
 	if err != nil || trainJob == nil {
 		return nil, nil, err
 	}
-	runtime, err := p.r.findRuntime(ctx, trainJob)
+	runtime, err := p.r.FindRuntime(ctx, trainJob)
 	if err != nil || runtime == nil {
 		return nil, nil, err
 	}
-	return desired.PropagateToPod(pod, trainJob, *runtime), decide.PolicyBeforePods(trainJob, *runtime, p.r.namespace), nil
+	return desired.PropagateToPod(pod, trainJob, *runtime), decide.PolicyBeforePods(trainJob, *runtime, p.r.Namespace), nil
 }
 
 // findTrainJob returns nil where there is none. Pods come half a second after their TrainJob, and the cache may hear of it later than that:
 // what it does not have is asked for, by a list, because our role reads TrainJobs in no other way.
 func (p *podWebhook) findTrainJob(ctx context.Context, name client.ObjectKey) (*trainer.TrainJob, error) {
 	trainJob := &trainer.TrainJob{}
-	if err := p.r.client.Get(ctx, name, trainJob); err == nil {
+	if err := p.r.Client.Get(ctx, name, trainJob); err == nil {
 		return trainJob, nil
 	} else if !apierrors.IsNotFound(err) {
 		return nil, err
 	}
 	var found trainer.TrainJobList
-	if err := p.r.live.List(ctx, &found, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name}); err != nil || len(found.Items) == 0 {
+	if err := p.r.Live.List(ctx, &found, client.InNamespace(name.Namespace), client.MatchingFields{"metadata.name": name.Name}); err != nil || len(found.Items) == 0 {
 		return nil, err
 	}
 	return &found.Items[0], nil
@@ -143,25 +143,22 @@ func (p *podWebhook) logOnce(ctx context.Context, name client.ObjectKey, err err
 	if errors.Is(err, context.DeadlineExceeded) {
 		reason = string(metav1.StatusReasonTimeout)
 	}
-	if p.said.add(name.String()+"/"+reason, struct{}{}, p.r.clock.now(), complainAgain) {
+	if p.said.add(name.String()+"/"+reason, struct{}{}, p.r.Now(), complainAgain) {
 		ctrl.LoggerFrom(ctx).Error(err, "a pod of a job comes without all that it should have", "trainJob", name)
 	}
 }
 
-// webhookServer listens on the address of a companion, with the certificate that holds at the moment. Nil without an address.
-func webhookServer(options Options) (webhook.Server, error) {
-	if !options.servesWebhook() {
-		return nil, nil
-	}
-	host, text, err := net.SplitHostPort(options.WebhookAddress)
+// NewServer listens on an address, with the certificate that holds at the moment.
+func NewServer(address string, keys *Keyring) (webhook.Server, error) {
+	host, text, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("webhook address `%s`: %w", options.WebhookAddress, err)
+		return nil, fmt.Errorf("webhook address `%s`: %w", address, err)
 	}
 	port, err := strconv.Atoi(text)
 	if err != nil {
-		return nil, fmt.Errorf("webhook address `%s`: `%s` is not a port", options.WebhookAddress, text)
+		return nil, fmt.Errorf("webhook address `%s`: `%s` is not a port", address, text)
 	}
 	return webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){
-		func(c *tls.Config) { c.GetCertificate = options.keys.getCertificate },
+		func(c *tls.Config) { c.GetCertificate = keys.getCertificate },
 	}}), nil
 }

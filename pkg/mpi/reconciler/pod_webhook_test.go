@@ -43,7 +43,7 @@ func (c *cluster) question(dryRun bool) admission.Request {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.controller.mode = Companion
+	c.controller.Mode = Companion
 	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Namespace: name.Namespace, Object: runtime.RawExtension{Raw: text}, DryRun: &dryRun,
 	}}
@@ -76,7 +76,7 @@ func TestNoPodIsThereBeforeItsPolicy(t *testing.T) {
 // A pod that passed unchanged would lack the user's image and environment for the whole job.
 func TestAPodGetsWhatIsItsWhenItComesBeforeTheNewsOfItsTrainJob(t *testing.T) {
 	c := newCluster(t, trainJobOf())
-	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+	c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 		Get: func(ctx context.Context, store client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if _, is := object.(*trainer.TrainJob); is {
 				return apierrors.NewNotFound(trainer.GroupVersion.WithResource("trainjobs").GroupResource(), key.Name)
@@ -198,7 +198,7 @@ func TestNoPodIsRefusedBecauseOfUs(t *testing.T) {
 	if !answer.Allowed || len(answer.Patches) > 0 || len(answer.Warnings) != 1 || !strings.Contains(answer.Warnings[0], "leaves the pod as it is: decode pod") {
 		t.Errorf("a pod that cannot be read passes with a warning: %+v", answer)
 	}
-	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+	c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errors.New("the cache is away")
 		},
@@ -216,7 +216,7 @@ func TestNoPodIsRefusedBecauseOfUs(t *testing.T) {
 
 // creates lets a function answer what is to be created.
 func (c *cluster) creates(create func(context.Context, client.Object) error) {
-	c.controller.client = interceptor.NewClient(c.watching(), interceptor.Funcs{
+	c.controller.Client = interceptor.NewClient(c.watching(), interceptor.Funcs{
 		Create: func(ctx context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
 			return create(ctx, object)
 		},

@@ -39,7 +39,7 @@ func (g *policyEnsurer) ensurePolicy(ctx context.Context, policy job.Object) err
 	if owner := metav1.GetControllerOf(policy); owner != nil {
 		about += "/" + string(owner.UID) // another job of the name has a policy of its own
 	}
-	if err, known := g.answers.get(about, g.r.clock.now()); known {
+	if err, known := g.answers.get(about, g.r.Now()); known {
 		return err
 	}
 	_, err, _ := g.flight.Do(about, func() (any, error) {
@@ -48,7 +48,7 @@ func (g *policyEnsurer) ensurePolicy(ctx context.Context, policy job.Object) err
 		defer cancel()
 		err := g.createPolicy(ctx, policy)
 		if err == nil || apierrors.IsForbidden(err) {
-			g.answers.add(about, err, g.r.clock.now(), policyCacheTTL)
+			g.answers.add(about, err, g.r.Now(), policyCacheTTL)
 		}
 		return nil, err
 	})
@@ -58,9 +58,9 @@ func (g *policyEnsurer) ensurePolicy(ctx context.Context, policy job.Object) err
 func (g *policyEnsurer) createPolicy(ctx context.Context, policy job.Object) error {
 	there := &metav1.PartialObjectMetadata{}
 	there.SetGroupVersionKind(policy.GetObjectKind().GroupVersionKind())
-	err := g.r.live.Get(ctx, client.ObjectKeyFromObject(policy), there)
+	err := g.r.Live.Get(ctx, client.ObjectKeyFromObject(policy), there)
 	if apierrors.IsNotFound(err) {
-		err = g.r.createObject(ctx, policy)
+		err = g.r.CreateObject(ctx, policy)
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make the network policy before the pods: %w", err)

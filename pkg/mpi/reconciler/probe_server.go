@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// probeServer answers kubelet: alive while the process answers, ready while nothing is said to be wrong. It lives as long as the
+// Probes answers kubelet: alive while the process answers, ready while nothing is said to be wrong. It lives as long as the
 // process, which is longer than a manager: a controller that waits for its API server must not be ended for it.
-type probeServer struct {
+type Probes struct {
 	// why is what keeps the controller from working, nil when it is ready.
 	why atomic.Pointer[error]
 }
@@ -21,14 +21,14 @@ type probeServer struct {
 // errStarting is why a process is not ready that has looked at nothing yet.
 var errStarting = errors.New("the controller has just started")
 
-func newProbeServer() *probeServer {
-	p := &probeServer{}
-	p.setNotReady(errStarting)
+func NewProbes() *Probes {
+	p := &Probes{}
+	p.SetNotReady(errStarting)
 	return p
 }
 
-// setNotReady sets why the controller is not ready; nil means that it is.
-func (p *probeServer) setNotReady(why error) {
+// SetNotReady sets why the controller is not ready; nil means that it is.
+func (p *Probes) SetNotReady(why error) {
 	if why == nil {
 		p.why.Store(nil)
 		return
@@ -37,15 +37,15 @@ func (p *probeServer) setNotReady(why error) {
 }
 
 // whyNotReady returns what was said last.
-func (p *probeServer) whyNotReady() error {
+func (p *Probes) whyNotReady() error {
 	if why := p.why.Load(); why != nil {
 		return *why
 	}
 	return nil
 }
 
-// startServing answers on an address until the context ends; the empty address and "0" turn it off. The error is about the address.
-func (p *probeServer) startServing(ctx context.Context, address string) error {
+// Serve answers on an address until the context ends; the empty address and "0" turn it off. The error is about the address.
+func (p *Probes) Serve(ctx context.Context, address string) error {
 	if address == "" || address == "0" {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (p *probeServer) startServing(ctx context.Context, address string) error {
 	return nil
 }
 
-func (p *probeServer) handler() http.Handler {
+func (p *Probes) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

@@ -11,7 +11,7 @@ import (
 
 // A controller that cannot work yet is alive, not ready, and says why.
 func TestProbes(t *testing.T) {
-	p := newProbeServer()
+	p := NewProbes()
 	server := httptest.NewServer(p.handler())
 	defer server.Close()
 	ask := func(path string) (int, string) {
@@ -35,7 +35,7 @@ func TestProbes(t *testing.T) {
 		{errors.New("Kubeflow Trainer runs in this cluster"), http.StatusServiceUnavailable, "Kubeflow Trainer runs"},
 		{nil, http.StatusOK, "ok"},
 	} {
-		p.setNotReady(step.why)
+		p.SetNotReady(step.why)
 		if code, text := ask("/readyz"); code != step.ready || !strings.Contains(text, step.says) {
 			t.Errorf("want %d with %q, got %d: %s", step.ready, step.says, code, text)
 		}

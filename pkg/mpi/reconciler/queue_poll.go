@@ -33,7 +33,7 @@ var visibleQueues = schema.GroupVersionResource{Group: "visibility.kueue.x-k8s.i
 
 // queuePoll is one look at all queues.
 type queuePoll struct {
-	*queueWatcher
+	*Watcher
 	now   time.Time
 	waits map[types.UID]kueue.QueueWait
 	news  []waitChange
@@ -67,7 +67,7 @@ func (g *queuePoll) pollNamespace(ctx context.Context, namespace string, waiting
 // keepWaits leaves what was said of jobs for a while, but not where Kueue is gone.
 func (g *queuePoll) keepWaits(jobs []*trainer.TrainJob, asked *workloadsQuery) {
 	for _, trainJob := range jobs {
-		wait := g.queueWatcher.waits[trainJob.UID]
+		wait := g.Watcher.waits[trainJob.UID]
 		if asked.gone || asked.isStale() {
 			wait = kueue.NoQueueWait()
 		}
@@ -106,7 +106,7 @@ func (g *queuePoll) askWorkloads(ctx context.Context, namespace string) ([]kueue
 }
 
 // listWorkloads reads all Workloads of a namespace, page by page.
-func (q *queueWatcher) listWorkloads(ctx context.Context, namespace string) ([]kueue.Workload, error) {
+func (q *Watcher) listWorkloads(ctx context.Context, namespace string) ([]kueue.Workload, error) {
 	mapping, err := q.client.RESTMapper().RESTMapping(workloadKind)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (g *queuePoll) askOrder(ctx context.Context, name client.ObjectKey, known *
 	}
 }
 
-func (q *queueWatcher) pendingWorkloads(ctx context.Context, name client.ObjectKey) (*unstructured.Unstructured, error) {
+func (q *Watcher) pendingWorkloads(ctx context.Context, name client.ObjectKey) (*unstructured.Unstructured, error) {
 	resource, err := q.client.RESTMapper().ResourceFor(visibleQueues)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"lockstep.dev/lockstep/pkg/mpi/agent/sleep"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
@@ -33,16 +34,16 @@ const (
 	maxWaitChanges = 200
 )
 
-// queueWatcher asks Kueue about the queues in which jobs wait: two reads for a queue, however many jobs are in it, and none while no job
+// Watcher asks Kueue about the queues in which jobs wait: two reads for a queue, however many jobs are in it, and none while no job
 // waits. A pass is asked for only for jobs whose status says something else.
-type queueWatcher struct {
+type Watcher struct {
 	client client.Client
 	live   client.Reader
 	// visibility asks the visibility server.
 	visibility dynamic.Interface
-	clock      *serverClock
+	now        func() time.Time
 	// changed tells the controller of jobs of which something else is to be said.
-	changed chan event.GenericEvent
+	Changed chan event.GenericEvent
 
 	// workloads are by namespace, orders by queue: of all in which jobs wait, and of no others.
 	workloads map[string]*workloadsQuery
@@ -52,15 +53,15 @@ type queueWatcher struct {
 	waits map[types.UID]kueue.QueueWait
 }
 
-func newQueueWatcher(client client.Client, live client.Reader, visibility dynamic.Interface, clock *serverClock) *queueWatcher {
-	return &queueWatcher{
-		client: client, live: live, visibility: visibility, clock: clock, changed: make(chan event.GenericEvent),
+func NewWatcher(client client.Client, live client.Reader, visibility dynamic.Interface, now func() time.Time) *Watcher {
+	return &Watcher{
+		client: client, live: live, visibility: visibility, now: now, Changed: make(chan event.GenericEvent),
 		workloads: map[string]*workloadsQuery{}, orders: map[types.NamespacedName]*orderQuery{},
 	}
 }
 
-// waitOf returns what was last known of the wait of a job. Nil queues know nothing.
-func (q *queueWatcher) waitOf(trainJob *trainer.TrainJob) kueue.QueueWait {
+// WaitOf returns what was last known of the wait of a job. Nil queues know nothing.
+func (q *Watcher) WaitOf(trainJob *trainer.TrainJob) kueue.QueueWait {
 	if q == nil {
 		return kueue.QueueWait{}
 	}
@@ -73,14 +74,14 @@ func (q *queueWatcher) waitOf(trainJob *trainer.TrainJob) kueue.QueueWait {
 }
 
 // Start looks again and again until the manager ends.
-func (q *queueWatcher) Start(ctx context.Context) error {
+func (q *Watcher) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
 		began := time.Now()
 		pause := queueIdleInterval
 		if q.pollQueues(ctx) {
 			pause = pauseAfterPoll(time.Since(began))
 		}
-		sleepFor(ctx, pause)
+		sleep.For(ctx, pause)
 	}
 	return nil
 }
@@ -91,10 +92,10 @@ func pauseAfterPoll(took time.Duration) time.Duration {
 }
 
 // pollQueues asks about all queues in which jobs wait, and reports whether there are any.
-func (q *queueWatcher) pollQueues(ctx context.Context) bool {
+func (q *Watcher) pollQueues(ctx context.Context) bool {
 	waiting, former := q.waitingJobs(ctx)
 	q.forgetEmptyQueues(waiting)
-	seen := queuePoll{queueWatcher: q, now: q.clock.now(), waits: map[types.UID]kueue.QueueWait{}}
+	seen := queuePoll{Watcher: q, now: q.now(), waits: map[types.UID]kueue.QueueWait{}}
 	for _, trainJob := range former {
 		seen.noteWait(trainJob, kueue.NoQueueWait(), 0)
 	}
@@ -109,7 +110,7 @@ func (q *queueWatcher) pollQueues(ctx context.Context) bool {
 }
 
 // waitingJobs returns the jobs that wait, by namespace and queue, and those that still say so but are in no queue any more.
-func (q *queueWatcher) waitingJobs(ctx context.Context) (waiting map[string]map[string][]*trainer.TrainJob, former []*trainer.TrainJob) {
+func (q *Watcher) waitingJobs(ctx context.Context) (waiting map[string]map[string][]*trainer.TrainJob, former []*trainer.TrainJob) {
 	var list trainer.TrainJobList
 	if err := q.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list the TrainJobs that wait in queues")
@@ -134,19 +135,19 @@ func (q *queueWatcher) waitingJobs(ctx context.Context) (waiting map[string]map[
 }
 
 // forgetEmptyQueues drops what is known of queues in which nobody waits any more.
-func (q *queueWatcher) forgetEmptyQueues(waiting map[string]map[string][]*trainer.TrainJob) {
+func (q *Watcher) forgetEmptyQueues(waiting map[string]map[string][]*trainer.TrainJob) {
 	maps.DeleteFunc(q.workloads, func(namespace string, _ *workloadsQuery) bool { return waiting[namespace] == nil })
 	maps.DeleteFunc(q.orders, func(name client.ObjectKey, _ *orderQuery) bool { return waiting[name.Namespace][name.Name] == nil })
 }
 
 // requestPasses asks for passes of the jobs that have news, those first that are at the heads of their queues.
-func (q *queueWatcher) requestPasses(ctx context.Context, all []waitChange) {
+func (q *Watcher) requestPasses(ctx context.Context, all []waitChange) {
 	slices.SortStableFunc(all, func(a, b waitChange) int { return cmp.Compare(a.rank, b.rank) })
 	for _, news := range all[:min(len(all), maxWaitChanges)] {
 		trainJob := &trainer.TrainJob{}
 		trainJob.Namespace, trainJob.Name = news.job.Namespace, news.job.Name
 		select {
-		case q.changed <- event.GenericEvent{Object: trainJob}:
+		case q.Changed <- event.GenericEvent{Object: trainJob}:
 		case <-ctx.Done():
 			return
 		}

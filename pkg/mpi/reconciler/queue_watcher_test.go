@@ -67,7 +67,7 @@ func workloadOf(trainJob *trainer.TrainJob) *unstructured.Unstructured {
 
 // fakeKueue is a cluster with Kueue and jobs in queues.
 type fakeKueue struct {
-	*queueWatcher
+	*Watcher
 	t     *testing.T
 	store client.Client
 	live  *counted
@@ -104,7 +104,7 @@ func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *fakeKueue {
 	}
 	k.store = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kinds()).WithObjects(objects...).Build()
 	k.live = &counted{Reader: k.store}
-	k.queueWatcher = newQueueWatcher(k.store, k.live, visibility, newServerClock(func() time.Time { return k.now }))
+	k.Watcher = NewWatcher(k.store, k.live, visibility, func() time.Time { return k.now })
 	return k
 }
 
@@ -152,10 +152,10 @@ func (k *fakeKueue) logs() *[]string {
 func (k *fakeKueue) next() []string {
 	k.t.Helper()
 	k.now = k.now.Add(queuePollInterval)
-	told := pollAt(ctrl.LoggerInto(k.t.Context(), k.log), k.queueWatcher)
+	told := pollAt(ctrl.LoggerInto(k.t.Context(), k.log), k.Watcher)
 	for _, name := range told {
 		trainJob := k.job(name)
-		wait := k.waitOf(trainJob)
+		wait := k.WaitOf(trainJob)
 		showWait(k.t, trainJob, wait.Text)
 		if err := k.store.Update(k.t.Context(), trainJob); err != nil || !wait.Known {
 			k.t.Fatal(name, wait, err)
@@ -185,7 +185,7 @@ func (k *fakeKueue) quiet(looks int) {
 	k.t.Helper()
 	for i := range looks {
 		if told := k.next(); len(told) > 0 {
-			k.t.Errorf("look %d without an answer: %v are told %q", i+1, told, k.waitOf(k.job(told[0])).Text)
+			k.t.Errorf("look %d without an answer: %v are told %q", i+1, told, k.WaitOf(k.job(told[0])).Text)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func kinds() apimeta.RESTMapper {
 }
 
 // pollAt returns for whom a look asks for passes, in order.
-func pollAt(background context.Context, q *queueWatcher) []string {
+func pollAt(background context.Context, q *Watcher) []string {
 	var told []string
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(background)
@@ -211,7 +211,7 @@ func pollAt(background context.Context, q *queueWatcher) []string {
 		defer close(done)
 		for {
 			select {
-			case event := <-q.changed:
+			case event := <-q.Changed:
 				told = append(told, event.Object.GetName())
 			case <-ctx.Done():
 				return
@@ -230,7 +230,7 @@ func TestQueuesAreAskedOnceForAllJobs(t *testing.T) {
 		jobs = append(jobs, waitingIn("a", i), waitingIn("b", i))
 	}
 	q := kueueWith(t, http.StatusOK, jobs...)
-	told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queueWatcher)
+	told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.Watcher)
 	if q.live.reads.Load() != 1 || q.asked.Load() != 2 {
 		t.Errorf("%d lists of Workloads and %d questions for the order of 2 queues in a namespace", q.live.reads.Load(), q.asked.Load())
 	}
@@ -241,7 +241,7 @@ func TestQueuesAreAskedOnceForAllJobs(t *testing.T) {
 	if !slices.Equal(heads, []string{"a-000", "a-001", "b-000", "b-001"}) {
 		t.Errorf("the heads of the queues are told first, not %v", heads)
 	}
-	if said := q.waitOf(jobs[1]).Text; !strings.HasPrefix(said, "; waits in queue `b` at position 1 of more than 20, and behind 1 job of another queue") {
+	if said := q.WaitOf(jobs[1]).Text; !strings.HasPrefix(said, "; waits in queue `b` at position 1 of more than 20, and behind 1 job of another queue") {
 		t.Error(said)
 	}
 }
@@ -252,18 +252,18 @@ func TestQueuesAreCalm(t *testing.T) {
 	waits.Status.Conditions[0].Message += "; waits in queue `a` at position 1 of 2"
 	runs.Spec.Suspend = nil
 	q := kueueWith(t, http.StatusOK, waits, runs)
-	if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queueWatcher); len(told) > 0 {
+	if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.Watcher); len(told) > 0 {
 		t.Errorf("%v are told what they know", told)
 	}
-	if q.waitOf(runs) != kueue.NoQueueWait() {
+	if q.WaitOf(runs) != kueue.NoQueueWait() {
 		t.Error("it runs")
 	}
 	q = kueueWith(t, http.StatusOK, runs)
 	if q.pollQueues(t.Context()) || q.live.reads.Load()+q.asked.Load() > 0 {
 		t.Error("nobody waits")
 	}
-	var none *queueWatcher
-	if none.waitOf(waits).Known {
+	var none *Watcher
+	if none.WaitOf(waits).Known {
 		t.Error("a companion has no queues")
 	}
 }
@@ -358,7 +358,7 @@ func TestNothingIsUnsaidBeforeKueueIsAsked(t *testing.T) {
 	waits := waitingIn("a", 0)
 	showWait(t, waits, "; waits in queue `a` at position 1 of 1")
 	q := kueueWith(t, http.StatusOK, waits)
-	if wait := q.waitOf(waits); wait.Known {
+	if wait := q.WaitOf(waits); wait.Known {
 		t.Errorf("%+v", wait)
 	}
 	q.refuse(apierrors.NewTimeoutError("busy", 1))
@@ -384,15 +384,15 @@ func TestKueueThatIsGone(t *testing.T) {
 			q := kueueWith(t, http.StatusOK, jobs...)
 			logged := q.logs()
 			q.refuse(err)
-			if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queueWatcher); len(told) != 3 || q.waitOf(jobs[2]) != kueue.NoQueueWait() {
-				t.Errorf("%v are told at once that nothing is known any more: %+v", told, q.waitOf(jobs[2]))
+			if told := pollAt(ctrl.LoggerInto(t.Context(), q.log), q.Watcher); len(told) != 3 || q.WaitOf(jobs[2]) != kueue.NoQueueWait() {
+				t.Errorf("%v are told at once that nothing is known any more: %+v", told, q.WaitOf(jobs[2]))
 			}
 			if reads := q.live.reads.Load(); reads != 1 || len(*logged) > 0 {
 				t.Errorf("%d reads of 3 namespaces, %v", reads, *logged)
 			}
 			for range 5 {
 				q.now = q.now.Add(queuePollInterval)
-				pollAt(ctrl.LoggerInto(t.Context(), q.log), q.queueWatcher)
+				pollAt(ctrl.LoggerInto(t.Context(), q.log), q.Watcher)
 			}
 			if reads := q.live.reads.Load(); reads != 6 {
 				t.Errorf("%d reads of 3 namespaces in 6 looks", reads)
@@ -421,7 +421,7 @@ func TestClustersWithoutKueue(t *testing.T) {
 	waits := waitingIn("a", 0)
 	showWait(t, waits, "; waits in queue `a` at position 1 of 1")
 	c := newCluster(t, waits, waitingIn("a", 1))
-	q := newQueueWatcher(c.Client, c.live, nil, newServerClock(time.Now))
+	q := NewWatcher(c.Client, c.live, nil, time.Now)
 	if told := pollAt(t.Context(), q); !slices.Equal(told, []string{"a-000"}) || c.live.reads.Load() > 0 {
 		t.Errorf("%v, %d reads", told, c.live.reads.Load())
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,34 +15,46 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// FieldOwner names the controller in the managed fields of what it writes.
-const FieldOwner = "mpi-controller"
-
 // conflictRetry is when to look again after another version than ours was there: our cache is behind by milliseconds.
 const conflictRetry = 20 * time.Millisecond
 
 // errBehind: the cache does not have our last write of a status yet.
 var errBehind = errors.New("the cache is behind")
 
+// Parts are what a Reconciler asks and tells.
+type Parts struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Policies reads metadata of network policies from the cache; nil for a companion.
+	Policies  client.Reader
+	Namespace string
+	Random    io.Reader
+	Mode      Mode
+	// Now is the time of the API server.
+	Now       func() time.Time
+	Launchers *Pusher
+	// Queues is nil for a companion.
+	Queues  *Watcher
+	Events  *Recorder
+	Metrics *Jobs
+}
+
 // Reconciler runs the TrainJobs of MPI runtimes.
 type Reconciler struct {
-	// client reads from the cache and writes.
-	client client.Client
-	// live reads from the API server.
-	live client.Reader
-	// policies reads metadata of network policies from the cache; nil for a companion.
-	policies   client.Reader
-	namespace  string
-	random     io.Reader
-	mode       Mode
-	clock      *serverClock
-	cache      *jobCache
-	shared     *sharedWarnings
-	hostTables *hostTablePusher
-	// queues is nil for a companion.
-	queues   *queueWatcher
-	recorder events.EventRecorder
-	metrics  *jobMetrics
+	Parts
+	cache     *jobCache
+	warnings  *sharedWarnings
+	evictions *Evictions
+}
+
+// New returns a Reconciler that has seen no job yet.
+func New(parts Parts) *Reconciler {
+	return &Reconciler{
+		Parts: parts, cache: newJobCache(), warnings: newSharedWarnings(parts.Live, time.Now),
+		evictions: NewEvictions(parts.Client, parts.Live),
+	}
 }
 
 // Reconcile brings one TrainJob a step further. Nothing is left to do once the watches are silent.
@@ -61,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
 	facts := phase.DeriveFacts(observed)
-	decision, err := decide.Decide(facts, r.random)
+	decision, err := decide.Decide(facts, r.Random)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("decide: %w", err)
 	}
@@ -77,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !decision.Ours {
 		return ctrl.Result{}, nil
 	}
-	r.hostTables.ensureSession(ctx, request.NamespacedName, decision.HostTable)
+	r.Launchers.Ensure(ctx, request.NamespacedName, decision.HostTable)
 	decision, applied := r.applyDecision(ctx, request.Namespace, decision)
 	r.warnOfManualChanges(ctx, facts, decision.Create, applied)
 	shown := r.writeTraining(ctx, facts)
@@ -115,13 +126,20 @@ func shorterDelay(a, b time.Duration) time.Duration {
 
 // releaseEndedJob ends what a job that is over needs no more.
 func (r *Reconciler) releaseEndedJob(name client.ObjectKey) {
-	r.hostTables.forgetSession(name)
-	r.metrics.forgetJob(name)
+	r.Launchers.Forget(name)
+	r.Metrics.Forget(name)
+	r.evictions.Forget(name)
 	r.cache.forgetEnded(name)
 }
 
+// IsOwnVersion reports whether a version of a TrainJob is what our last write made.
+func (r *Reconciler) IsOwnVersion(name client.ObjectKey, version string) bool {
+	return r.cache.isOwnVersion(name, version)
+}
+
 func (r *Reconciler) forgetJob(name client.ObjectKey) {
-	r.hostTables.forgetSession(name)
-	r.metrics.forgetJob(name)
+	r.Launchers.Forget(name)
+	r.Metrics.Forget(name)
+	r.evictions.Forget(name)
 	r.cache.forgetJob(name)
 }

@@ -18,17 +18,17 @@ import (
 // retentionEvery is how often finished jobs are looked through. What a tenant keeps for hours goes a minute late at the most.
 const retentionEvery = time.Minute
 
-// retentionSweeper deletes TrainJobs of any framework that finished longer ago than their namespace keeps them (FinishedJobsAnnotation).
+// Sweeper deletes TrainJobs of any framework that finished longer ago than their namespace keeps them (FinishedJobsAnnotation).
 // What they own goes with them: pods, their logs, Kueue's Workloads.
-type retentionSweeper struct {
-	client client.Client
-	// live reads single namespaces: the controller lists and watches none.
-	live  client.Reader
-	clock *serverClock
+type Sweeper struct {
+	Client client.Client
+	// Live reads single namespaces: the controller lists and watches none.
+	Live client.Reader
+	Now  func() time.Time
 }
 
 // Start sweeps at once, for what was due while no controller ran, and then again and again.
-func (r *retentionSweeper) Start(ctx context.Context) error {
+func (r *Sweeper) Start(ctx context.Context) error {
 	ticker := time.NewTicker(retentionEvery)
 	defer ticker.Stop()
 	for {
@@ -44,12 +44,12 @@ func (r *retentionSweeper) Start(ctx context.Context) error {
 }
 
 // NeedLeaderElection makes one controller of several do it.
-func (r *retentionSweeper) NeedLeaderElection() bool { return true }
+func (r *Sweeper) NeedLeaderElection() bool { return true }
 
 // deleteExpiredJobs returns the first error, after it has tried everything else.
-func (r *retentionSweeper) deleteExpiredJobs(ctx context.Context) (first error) {
+func (r *Sweeper) deleteExpiredJobs(ctx context.Context) (first error) {
 	var all trainer.TrainJobList
-	if err := r.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list trainjobs: %w", err)
 	}
 	kept := map[string]time.Duration{}
@@ -67,7 +67,7 @@ func (r *retentionSweeper) deleteExpiredJobs(ctx context.Context) (first error) 
 			}
 			kept[trainJob.Namespace] = keep
 		}
-		if keep == 0 || r.clock.now().Sub(end.LastTransitionTime.Time) < keep {
+		if keep == 0 || r.Now().Sub(end.LastTransitionTime.Time) < keep {
 			continue
 		}
 		if err := r.deleteJob(ctx, trainJob, keep); err != nil && first == nil {
@@ -85,9 +85,9 @@ func isInGit(trainJob *trainer.TrainJob) bool {
 }
 
 // keptFor returns how long a namespace keeps finished jobs; 0 means forever, also where nobody knows.
-func (r *retentionSweeper) keptFor(ctx context.Context, name string) (time.Duration, error) {
+func (r *Sweeper) keptFor(ctx context.Context, name string) (time.Duration, error) {
 	var namespace corev1.Namespace
-	switch err := r.live.Get(ctx, client.ObjectKey{Name: name}, &namespace); {
+	switch err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &namespace); {
 	case apierrors.IsNotFound(err):
 		return 0, nil
 	case err != nil:
@@ -105,9 +105,9 @@ func (r *retentionSweeper) keptFor(ctx context.Context, name string) (time.Durat
 }
 
 // deleteJob deletes the job that was looked at, and none that has its name by now.
-func (r *retentionSweeper) deleteJob(ctx context.Context, trainJob *trainer.TrainJob, keep time.Duration) error {
+func (r *Sweeper) deleteJob(ctx context.Context, trainJob *trainer.TrainJob, keep time.Duration) error {
 	same := client.Preconditions{UID: &trainJob.UID, ResourceVersion: &trainJob.ResourceVersion}
-	err := r.client.Delete(ctx, trainJob.DeepCopy(), same, client.PropagationPolicy("Background"))
+	err := r.Client.Delete(ctx, trainJob.DeepCopy(), same, client.PropagationPolicy("Background"))
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil // the next sweep sees what it is now

@@ -41,7 +41,7 @@ func sweptOf(t *testing.T, now time.Time, objects ...client.Object) ([]string, e
 		t.Fatal(err)
 	}
 	store := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	failed := (&retentionSweeper{client: store, live: store, clock: newServerClock(func() time.Time { return now })}).deleteExpiredJobs(context.Background())
+	failed := (&Sweeper{Client: store, Live: store, Now: func() time.Time { return now }}).deleteExpiredJobs(context.Background())
 	var left trainer.TrainJobList
 	if err := store.List(context.Background(), &left); err != nil {
 		t.Fatal(err)

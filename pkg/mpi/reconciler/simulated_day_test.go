@@ -117,7 +117,7 @@ func (j *simulatedJob) phaseAt(minute int) jobv1.Phase {
 // simulatedPlatform is who runs and who waits for the machines of a queue.
 type simulatedPlatform struct {
 	registry *prometheus.Registry
-	metrics  *jobMetrics
+	metrics  *Jobs
 	chance   *rand.Rand
 	free     map[string]int
 	jobs     []*simulatedJob
@@ -128,7 +128,7 @@ type simulatedPlatform struct {
 func newSimulatedPlatform(t *testing.T) *simulatedPlatform {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	metrics, err := newJobMetrics(registry)
+	metrics, err := newJobs(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func (p *simulatedPlatform) gather(t *testing.T) []*dto.MetricFamily {
 		cache.pods = append(cache.pods, j.pods()...)
 	}
 	scrape := prometheus.NewRegistry()
-	scrape.MustRegister(podCountCollector{cache, mpi.TrainJobLabel}, jobStateCollector{cache, newServerClock(time.Now)}, podUse{p, cache.pods})
+	scrape.MustRegister(podCountCollector{cache, mpi.TrainJobLabel}, jobStateCollector{cache, time.Now}, podUse{p, cache.pods})
 	families, err := prometheus.Gatherers{p.registry, scrape}.Gather()
 	if err != nil {
 		t.Fatal(err)

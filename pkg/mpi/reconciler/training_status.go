@@ -21,34 +21,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 )
 
-// Progress of a job is asked for and written at most once in trainingEvery, and no closer than trainingGap. The first
-// trainingFirst reports need not wait for trainingEvery, so that a short job shows that it works.
-const (
-	trainingEvery = 30 * time.Second
-	trainingFirst = 3
-	trainingGap   = 5 * time.Second
-)
-
-// trainingPace bounds how often progress is asked for. Its zero value has seen no report.
-type trainingPace struct{ last, spent time.Time }
-
-// delay returns how long the next question must wait.
-func (p trainingPace) delay(now time.Time) time.Duration {
-	next := p.last.Add(trainingGap)
-	if saved := p.spent.Add(-(trainingFirst - 1) * trainingEvery); saved.After(next) {
-		next = saved
-	}
-	return max(0, next.Sub(now))
-}
-
-// note takes in the time of a report.
-func (p *trainingPace) note(now time.Time) {
-	if p.last = now; p.spent.Before(now) {
-		p.spent = now
-	}
-	p.spent = p.spent.Add(trainingEvery)
-}
-
 // latestTraining returns the last report of the program, to the controller or in its verdict, nil if there is none. A
 // verdict may lack metrics that it had no room for.
 func latestTraining(gate *observe.GateState, verdict *mpi.Verdict) *mpi.TrainingProgress {
@@ -92,11 +64,11 @@ func (r *Reconciler) writeTraining(ctx context.Context, f *phase.Facts) error {
 	}
 	target := applied.TrainJob(name.Name, name.Namespace).WithUID(f.TrainJob.UID).
 		WithStatus(applied.TrainJobStatus().WithTrainerStatus(status))
-	options := []client.SubResourceApplyOption{client.FieldOwner(FieldOwner)}
-	if r.mode == Executor {
+	options := []client.SubResourceApplyOption{client.FieldOwner(mpi.ControllerName)}
+	if r.Mode == Executor {
 		options = append(options, client.ForceOwnership)
 	}
-	err := r.client.Status().Apply(ctx, target, options...)
+	err := r.Client.Status().Apply(ctx, target, options...)
 	switch {
 	case err == nil:
 		r.cache.noteWritten(name, ptr.Deref(target.ResourceVersion, ""))

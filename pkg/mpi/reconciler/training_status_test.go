@@ -70,7 +70,7 @@ func TestProgressStandsInTheStatus(t *testing.T) {
 		}}
 		c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(trainJob).WithStatusSubresource(trainJob).
 			WithInterceptorFuncs(count).Build()
-		r := &Reconciler{client: c, mode: mode, cache: newJobCache()}
+		r := New(Parts{Client: c, Mode: mode})
 		write := func(percent int32, loss float64) *trainer.TrainerStatus {
 			t.Helper()
 			if err := c.Get(t.Context(), name, trainJob); err != nil {

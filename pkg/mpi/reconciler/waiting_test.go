@@ -58,19 +58,18 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	jobs := &metav1.PartialObjectMetadata{}
 	jobs.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
 	store := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&trainer.TrainJob{}, &corev1.ResourceQuota{}).
-		WithIndex(&corev1.Pod{}, trainJobIndex, indexTrainJobName(Executor)).WithIndex(jobs, trainJobIndex, indexTrainJobName(Executor)).
+		WithIndex(&corev1.Pod{}, TrainJobIndex, IndexTrainJob(Executor)).WithIndex(jobs, TrainJobIndex, IndexTrainJob(Executor)).
 		WithIndex(&trainer.TrainJob{}, "metadata.name", func(o client.Object) []string { return []string{o.GetName()} }).
 		WithObjects(append(objects, runtimeOf(t))...).Build()
-	metrics, err := newJobMetrics(prometheus.NewRegistry())
+	metrics, err := newJobs(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	live := &counted{Reader: store}
-	return &cluster{t, store, live, &Reconciler{
-		client: store, live: live, namespace: "lockstep", random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), mode: Executor,
-		clock: newServerClock(time.Now), cache: newJobCache(), shared: newSharedWarnings(live, time.Now), hostTables: newHostTablePusher(live),
-		recorder: events.NewFakeRecorder(100), metrics: metrics,
-	}}
+	return &cluster{t, store, live, New(Parts{
+		Client: store, Live: live, Namespace: "lockstep", Random: bytes.NewReader(bytes.Repeat([]byte{7}, 1024)), Mode: Executor,
+		Now: time.Now, Launchers: NewPusher(live), Events: &Recorder{events.NewFakeRecorder(100)}, Metrics: metrics,
+	})}
 }
 
 func runtimeOf(t *testing.T) *trainer.ClusterTrainingRuntime {

@@ -19,7 +19,7 @@ import (
 // sent takes what the controller has sent: type, reason and note of each event.
 func (c *cluster) sent() []string {
 	c.t.Helper()
-	recorder, is := c.controller.recorder.(*events.FakeRecorder)
+	recorder, is := c.controller.Events.EventRecorder.(*events.FakeRecorder)
 	if !is {
 		c.t.Fatal("the controller has another recorder")
 	}

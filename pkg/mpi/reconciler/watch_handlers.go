@@ -6,6 +6,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
 )
@@ -23,27 +25,27 @@ type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // enqueueOnPod looks at a job at once when something happens to a pod or all pods have come a step further, and later, once for
 // all of them, when one pod has. Of pods that were there before us all has been said by one request.
-func (r *Reconciler) enqueueOnPod() handler.EventHandler {
+func (w watches) enqueueOnPod() handler.EventHandler {
 	pods := gangCounts{}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q requestQueue) {
 			if pod, is := e.Object.(*corev1.Pod); is && e.IsInInitialList {
 				pods.replacePod(nil, pod)
-				q.Add(r.mode.jobByLabel(ctx, pod)[0])
+				q.Add(w.jobOf(pod))
 				return
 			}
-			r.enqueueOnPodChange(ctx, pods, nil, e.Object, q)
+			w.enqueueOnPodChange(ctx, pods, nil, e.Object, q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q requestQueue) {
-			r.enqueueOnPodChange(ctx, pods, e.ObjectOld, e.ObjectNew, q)
+			w.enqueueOnPodChange(ctx, pods, e.ObjectOld, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q requestQueue) {
-			r.enqueueOnPodChange(ctx, pods, e.Object, nil, q)
+			w.enqueueOnPodChange(ctx, pods, e.Object, nil, q)
 		},
 	}
 }
 
-func (r *Reconciler) enqueueOnPodChange(ctx context.Context, pods gangCounts, old, now client.Object, q requestQueue) {
+func (w watches) enqueueOnPodChange(ctx context.Context, pods gangCounts, old, now client.Object, q requestQueue) {
 	before, _ := old.(*corev1.Pod)
 	after, _ := now.(*corev1.Pod)
 	pods.replacePod(before, after)
@@ -51,12 +53,12 @@ func (r *Reconciler) enqueueOnPodChange(ctx context.Context, pods gangCounts, ol
 	if pod == nil {
 		pod = before
 	}
-	request := r.mode.jobByLabel(ctx, pod)[0]
+	request := w.jobOf(pod)
 	news := observe.ImpactOfPod(before, after)
-	if news == observe.NoImpact || r.ignoresPods(ctx, request.NamespacedName) {
+	if news == observe.NoImpact || w.ignoresPods(ctx, request.NamespacedName) {
 		return
 	}
-	if news == observe.ImpactNow || r.completesGangStage(ctx, request.NamespacedName, pods, before, after) {
+	if news == observe.ImpactNow || w.completesGangStage(ctx, request.NamespacedName, pods, before, after) {
 		q.Add(request)
 		return
 	}
@@ -64,37 +66,37 @@ func (r *Reconciler) enqueueOnPodChange(ctx context.Context, pods gangCounts, ol
 }
 
 // completesGangStage reports whether all pods of a job have come a step further with this one.
-func (r *Reconciler) completesGangStage(ctx context.Context, name client.ObjectKey, pods gangCounts, before, after *corev1.Pod) bool {
+func (w watches) completesGangStage(ctx context.Context, name client.ObjectKey, pods gangCounts, before, after *corev1.Pod) bool {
 	if observe.StageOf(after) <= observe.StageOf(before) {
 		return false
 	}
-	js, err := getJobSet(ctx, r.client, name, client.UnsafeDisableDeepCopy)
+	js, err := GetJobSet(ctx, w.Client, name, client.UnsafeDisableDeepCopy)
 	return err == nil && js != nil && observe.GangStage(js, pods[js.UID]) > observe.StageOf(before)
 }
 
 // ignoresPods reports whether pods and Jobs of a TrainJob have nothing to tell any more.
-func (r *Reconciler) ignoresPods(ctx context.Context, name client.ObjectKey) bool {
+func (w watches) ignoresPods(ctx context.Context, name client.ObjectKey) bool {
 	var trainJob trainer.TrainJob
 	// Events of all pods come by here, and nothing is changed: no copies.
-	if err := r.client.Get(ctx, name, &trainJob, client.UnsafeDisableDeepCopy); err != nil {
+	if err := w.Client.Get(ctx, name, &trainJob, client.UnsafeDisableDeepCopy); err != nil {
 		// One that is not there has no pass; when it comes, it has.
 		return true
 	}
-	js, err := getJobSet(ctx, r.client, name, client.UnsafeDisableDeepCopy)
-	return err == nil && r.mode == Executor && observe.PodsTellNothing(&trainJob, js)
+	js, err := GetJobSet(ctx, w.Client, name, client.UnsafeDisableDeepCopy)
+	return err == nil && w.Mode == Executor && observe.PodsTellNothing(&trainJob, js)
 }
 
 // enqueueOnDeletion: of Jobs only their going matters, because a new JobSet waits for it, and of network policies, because a job needs its own.
-func (r *Reconciler) enqueueOnDeletion() handler.EventHandler {
+func (w watches) enqueueOnDeletion() handler.EventHandler {
 	return handler.Funcs{DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q requestQueue) {
-		if request := r.mode.jobByLabel(ctx, e.Object)[0]; !r.ignoresPods(ctx, request.NamespacedName) {
+		if request := w.jobOf(e.Object); !w.ignoresPods(ctx, request.NamespacedName) {
 			q.Add(request)
 		}
 	}}
 }
 
 // enqueueOnJobSet waits a moment for more where only counts changed.
-func (r *Reconciler) enqueueOnJobSet() handler.EventHandler {
+func (w watches) enqueueOnJobSet() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(_ context.Context, e event.CreateEvent, q requestQueue) { enqueueOnJobSetChange(nil, e.Object, q) },
 		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q requestQueue) {
@@ -126,7 +128,7 @@ func enqueueOnJobSetChange(old, now client.Object, q requestQueue) {
 }
 
 // trainJobChangePredicate drops what decides nothing: annotations, and our own word come back to us.
-func (r *Reconciler) trainJobChangePredicate() predicate.Predicate {
+func (w watches) trainJobChangePredicate() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, _ := e.ObjectOld.(*trainer.TrainJob)
 		after, is := e.ObjectNew.(*trainer.TrainJob)
@@ -137,6 +139,50 @@ func (r *Reconciler) trainJobChangePredicate() predicate.Predicate {
 		if observe.ImpactOfTrainJob(before, after) == observe.NoImpact {
 			return false
 		}
-		return !observe.IsSettled(after) || before.Generation != after.Generation || !r.cache.isOwnVersion(client.ObjectKeyFromObject(after), after.ResourceVersion)
+		return !observe.IsSettled(after) || before.Generation != after.Generation || !w.IsOwnVersion(client.ObjectKeyFromObject(after), after.ResourceVersion)
+	}}
+}
+
+// enqueueJobsOfRuntime finds the TrainJobs that may wait for a runtime.
+func (w watches) enqueueJobsOfRuntime(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, runtime client.Object) []reconcile.Request {
+		var list trainer.TrainJobList
+		err := w.Client.List(ctx, &list, client.InNamespace(runtime.GetNamespace()),
+			client.MatchingFields{runtimeIndex: kind + "/" + runtime.GetName()})
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list the TrainJobs of a runtime", "kind", kind, "runtime", runtime.GetName())
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			if job.IsManagedHere(&list.Items[i]) && !job.IsFinished(&list.Items[i]) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+		return requests
+	})
+}
+
+// enqueueJobsWaitingForQuota finds the TrainJobs of a namespace that a change of its bounds may let start.
+func (w watches) enqueueJobsWaitingForQuota() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, bound client.Object) []reconcile.Request {
+		var list trainer.TrainJobList
+		if err := w.Client.List(ctx, &list, client.InNamespace(bound.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list the TrainJobs that wait for a quota", "namespace", bound.GetNamespace())
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			if WaitsForQuota(list.Items[i].Status.Conditions) && !job.IsFinished(&list.Items[i]) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			}
+		}
+		return requests
+	})
+}
+
+func (w watches) jobOf(object client.Object) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{
+		Namespace: object.GetNamespace(), Name: object.GetLabels()[w.Mode.JobLabel()],
 	}}
 }

@@ -54,7 +54,7 @@ func (c *podCache) Get(_ context.Context, key client.ObjectKey, object client.Ob
 
 func (c *podCache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
 	c.reads, c.lists = c.reads+1, c.lists+1
-	found, err := c.pods.ByIndex(trainJobIndex, name.Name)
+	found, err := c.pods.ByIndex(TrainJobIndex, name.Name)
 	if err != nil {
 		return err
 	}
@@ -93,12 +93,12 @@ func newGang(nodes int) *gang {
 			ReplicatedJobs: []jobset.ReplicatedJob{replicated(mpi.LauncherJob, 1), replicated(mpi.NodeJob, nodes)},
 		}},
 		pods: toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{
-			trainJobIndex: func(object any) ([]string, error) {
-				return indexTrainJobName(Executor)(object.(client.Object)), nil //nolint:forcetypeassert // only pods are in there
+			TrainJobIndex: func(object any) ([]string, error) {
+				return IndexTrainJob(Executor)(object.(client.Object)), nil //nolint:forcetypeassert // only pods are in there
 			},
 		}),
 	}
-	return &gang{podCache: cache, news: (&Reconciler{client: cache, mode: Executor}).enqueueOnPod()}
+	return &gang{podCache: cache, news: watches{New(Parts{Client: cache, Mode: Executor})}.enqueueOnPod()}
 }
 
 // pod is the launcher, which is number 0, or a node, with changes.

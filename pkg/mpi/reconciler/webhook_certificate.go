@@ -18,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/selfsigned"
 )
 
@@ -32,16 +33,19 @@ const (
 	certificateEvery = 10 * time.Minute
 )
 
-// webhookCertificate is what the webhook shows to the API server: made by the first replica, kept in a Secret of the controller's
+// Certificate is what the webhook shows to the API server: made by the first replica, kept in a Secret of the controller's
 // own namespace, trusted because the MutatingWebhookConfiguration holds it. So no other operator is needed.
-type webhookCertificate struct {
-	live    client.Reader
-	client  client.Client
-	options Options
+type Certificate struct {
+	Live   client.Reader
+	Client client.Client
+	Keys   *Keyring
+	Now    func() time.Time
+	// Namespace holds the Secret and the Service of the webhook. Address is what the webhook binds.
+	Namespace, Address string
 }
 
 // Start keeps the certificate and the trust in it.
-func (c *webhookCertificate) Start(ctx context.Context) error {
+func (c *Certificate) Start(ctx context.Context) error {
 	const soon = time.Second
 	for {
 		wait := certificateEvery
@@ -58,9 +62,9 @@ func (c *webhookCertificate) Start(ctx context.Context) error {
 }
 
 // NeedLeaderElection: standbys answer too.
-func (c *webhookCertificate) NeedLeaderElection() bool { return false }
+func (c *Certificate) NeedLeaderElection() bool { return false }
 
-func (c *webhookCertificate) renewCertificate(ctx context.Context) error {
+func (c *Certificate) renewCertificate(ctx context.Context) error {
 	secret, err := c.certificateSecret(ctx)
 	if err != nil {
 		return err
@@ -69,19 +73,19 @@ func (c *webhookCertificate) renewCertificate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read Secret %s: delete it to get a new certificate: %w", webhookName, err)
 	}
-	c.options.keys.adoptCredentials(own)
+	c.Keys.adoptCredentials(own)
 	return c.configureWebhook(ctx)
 }
 
 // certificateSecret returns the Secret with a certificate that holds, made by whoever comes first.
-func (c *webhookCertificate) certificateSecret(ctx context.Context) (*corev1.Secret, error) {
+func (c *Certificate) certificateSecret(ctx context.Context) (*corev1.Secret, error) {
 	var secret corev1.Secret
-	err := c.live.Get(ctx, client.ObjectKey{Namespace: c.options.Namespace, Name: webhookName}, &secret)
+	err := c.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: webhookName}, &secret)
 	switch {
 	case err == nil && c.isValidCertificate(secret.Data[corev1.TLSCertKey]):
 		return &secret, nil
 	case err == nil:
-		err = c.client.Delete(ctx, &secret, client.Preconditions{UID: &secret.UID})
+		err = c.Client.Delete(ctx, &secret, client.Preconditions{UID: &secret.UID})
 	}
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("look for the certificate of the webhook: %w", err)
@@ -90,7 +94,7 @@ func (c *webhookCertificate) certificateSecret(ctx context.Context) (*corev1.Sec
 	if err != nil {
 		return nil, err
 	}
-	switch err := c.client.Create(ctx, made, client.FieldOwner(FieldOwner)); {
+	switch err := c.Client.Create(ctx, made, client.FieldOwner(mpi.ControllerName)); {
 	case apierrors.IsAlreadyExists(err):
 		return nil, errors.New("another replica makes the certificate at this moment")
 	case err != nil:
@@ -99,45 +103,45 @@ func (c *webhookCertificate) certificateSecret(ctx context.Context) (*corev1.Sec
 	return made, nil
 }
 
-func (c *webhookCertificate) isValidCertificate(text []byte) bool {
+func (c *Certificate) isValidCertificate(text []byte) bool {
 	block, _ := pem.Decode(text)
 	if block == nil {
 		return false
 	}
 	parsed, err := x509.ParseCertificate(block.Bytes)
-	return err == nil && c.options.clock.now().Add(renewBefore).Before(parsed.NotAfter) && parsed.VerifyHostname(c.hostNames()[0]) == nil
+	return err == nil && c.Now().Add(renewBefore).Before(parsed.NotAfter) && parsed.VerifyHostname(c.hostNames()[0]) == nil
 }
 
 // hostNames are what the API server calls the webhook: a Service, or the address itself in tests and outside a cluster.
-func (c *webhookCertificate) hostNames() []string {
-	if host, _, err := net.SplitHostPort(c.options.WebhookAddress); err == nil && net.ParseIP(host) != nil {
+func (c *Certificate) hostNames() []string {
+	if host, _, err := net.SplitHostPort(c.Address); err == nil && net.ParseIP(host) != nil {
 		return []string{host}
 	}
-	return []string{webhookName + "." + c.options.Namespace + ".svc"}
+	return []string{webhookName + "." + c.Namespace + ".svc"}
 }
 
-func (c *webhookCertificate) newSecret() (*corev1.Secret, error) {
-	certificate, key, err := selfsigned.New(c.hostNames()[0], c.options.clock.now(), certificateLife)
+func (c *Certificate) newSecret() (*corev1.Secret, error) {
+	certificate, key, err := selfsigned.New(c.hostNames()[0], c.Now(), certificateLife)
 	if err != nil {
 		return nil, err
 	}
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.options.Namespace, Name: webhookName},
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: webhookName},
 		Type:       corev1.SecretTypeTLS,
 		Data:       map[string][]byte{corev1.TLSCertKey: certificate, corev1.TLSPrivateKeyKey: key},
 	}, nil
 }
 
 // configureWebhook puts certificate and path into the configuration that the chart installs, where they are not there yet.
-func (c *webhookCertificate) configureWebhook(ctx context.Context) error {
+func (c *Certificate) configureWebhook(ctx context.Context) error {
 	var configuration admissionregistrationv1.MutatingWebhookConfiguration
-	if err := c.live.Get(ctx, client.ObjectKey{Name: webhookName}, &configuration); err != nil {
+	if err := c.Live.Get(ctx, client.ObjectKey{Name: webhookName}, &configuration); err != nil {
 		return fmt.Errorf("read the configuration of the webhook: %w", err)
 	}
 	if len(configuration.Webhooks) == 0 {
 		return nil
 	}
-	changes, err := c.options.keys.missingConfiguration(configuration.Webhooks[0].ClientConfig)
+	changes, err := c.Keys.missingConfiguration(configuration.Webhooks[0].ClientConfig)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
@@ -145,7 +149,7 @@ func (c *webhookCertificate) configureWebhook(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode certificate: %w", err)
 	}
-	if err := c.client.Patch(ctx, &configuration, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
+	if err := c.Client.Patch(ctx, &configuration, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(mpi.ControllerName)); err != nil {
 		return fmt.Errorf("let the API server trust the webhook: %w", err)
 	}
 	return nil

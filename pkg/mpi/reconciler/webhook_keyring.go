@@ -46,10 +46,10 @@ func parseCredentials(certificate, key []byte) (*webhookCredentials, error) {
 	return &webhookCredentials{bundle: certificate, pair: pair, path: webhookPath + hex.EncodeToString(secret)}, nil
 }
 
-// webhookKeyring is how the API server and the webhook know each other. A new certificate is first known to all replicas, and trusted, then
+// Keyring is how the API server and the webhook know each other. A new certificate is first known to all replicas, and trusted, then
 // used, and then the one before is forgotten: at no moment is a replica asked in a way that it does not understand.
-type webhookKeyring struct {
-	now func() time.Time
+type Keyring struct {
+	Now func() time.Time
 
 	mu                sync.RWMutex
 	current, previous *webhookCredentials
@@ -58,27 +58,27 @@ type webhookKeyring struct {
 }
 
 // adoptCredentials takes up what is in the Secret.
-func (k *webhookKeyring) adoptCredentials(own *webhookCredentials) {
+func (k *Keyring) adoptCredentials(own *webhookCredentials) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
 	case k.current == nil || k.current.path != own.path:
-		k.previous, k.current, k.since = k.current, own, k.now()
-	case k.now().Sub(k.since) >= forgottenAfter:
+		k.previous, k.current, k.since = k.current, own, k.Now()
+	case k.Now().Sub(k.since) >= forgottenAfter:
 		k.previous = nil
 	}
 }
 
 // usedCredentials are the credentials by which the API server asks, nil before there are any.
-func (k *webhookKeyring) usedCredentials() *webhookCredentials {
-	if k.previous != nil && k.now().Sub(k.since) < usedAfter {
+func (k *Keyring) usedCredentials() *webhookCredentials {
+	if k.previous != nil && k.Now().Sub(k.since) < usedAfter {
 		return k.previous
 	}
 	return k.current
 }
 
 // getCertificate is tls.Config.GetCertificate.
-func (k *webhookKeyring) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (k *Keyring) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if used := k.usedCredentials(); used != nil {
@@ -88,7 +88,7 @@ func (k *webhookKeyring) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate,
 }
 
 // acceptsPath reports whether who asks under a path has it from the configuration of the webhook.
-func (k *webhookKeyring) acceptsPath(path string) bool {
+func (k *Keyring) acceptsPath(path string) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	for _, own := range []*webhookCredentials{k.current, k.previous} {
@@ -101,12 +101,12 @@ func (k *webhookKeyring) acceptsPath(path string) bool {
 
 // missingConfiguration is what the configuration of the webhook lacks for the API server to ask us. What another replica has written stays, if we
 // understand it.
-func (k *webhookKeyring) missingConfiguration(asks admissionregistrationv1.WebhookClientConfig) ([]patchOperation, error) {
+func (k *Keyring) missingConfiguration(asks admissionregistrationv1.WebhookClientConfig) ([]PatchOperation, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	var changes []patchOperation
+	var changes []PatchOperation
 	if bundle := k.trustedCertificates(); !bytes.Equal(asks.CABundle, bundle) && !bytes.Equal(asks.CABundle, k.current.bundle) {
-		changes = append(changes, patchOperation{"add", "/webhooks/0/clientConfig/caBundle", bundle})
+		changes = append(changes, PatchOperation{"add", "/webhooks/0/clientConfig/caBundle", bundle})
 	}
 	switch path, err := configuredPath(asks); {
 	case err != nil:
@@ -118,7 +118,7 @@ func (k *webhookKeyring) missingConfiguration(asks admissionregistrationv1.Webho
 }
 
 // trustedCertificates are all certificates that a replica may show.
-func (k *webhookKeyring) trustedCertificates() []byte {
+func (k *Keyring) trustedCertificates() []byte {
 	if k.previous == nil {
 		return k.current.bundle
 	}
@@ -137,11 +137,11 @@ func configuredPath(asks admissionregistrationv1.WebhookClientConfig) (string, e
 	return address.Path, nil
 }
 
-func pathOperation(asks admissionregistrationv1.WebhookClientConfig, path string) patchOperation {
+func pathOperation(asks admissionregistrationv1.WebhookClientConfig, path string) PatchOperation {
 	if asks.Service != nil {
-		return patchOperation{"add", "/webhooks/0/clientConfig/service/path", path}
+		return PatchOperation{"add", "/webhooks/0/clientConfig/service/path", path}
 	}
 	address, _ := url.Parse(ptr.Deref(asks.URL, "")) // configuredPath has read it
 	address.Path = path
-	return patchOperation{"replace", "/webhooks/0/clientConfig/url", address.String()}
+	return PatchOperation{"replace", "/webhooks/0/clientConfig/url", address.String()}
 }

@@ -45,13 +45,12 @@ func service() admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "lockstep", Name: webhookName}}
 }
 
-func (a asking) replica() *webhookCertificate {
-	now := newServerClock(time.Now)
-	return &webhookCertificate{live: a.Client, client: a.Client, options: Options{Namespace: "lockstep", clock: now, keys: &webhookKeyring{now: now.now}}}
+func (a asking) replica() *Certificate {
+	return &Certificate{Live: a.Client, Client: a.Client, Namespace: "lockstep", Now: time.Now, Keys: &Keyring{Now: time.Now}}
 }
 
 // look lets a replica look after its certificate, as it does every certificateEvery.
-func (a asking) look(c *webhookCertificate) {
+func (a asking) look(c *Certificate) {
 	a.t.Helper()
 	if err := c.renewCertificate(a.t.Context()); err != nil {
 		a.t.Fatal(err)
@@ -68,12 +67,12 @@ func (a asking) asks() admissionregistrationv1.WebhookClientConfig {
 }
 
 // understood fails where a replica does not understand how the API server asks, or is not believed by it.
-func (a asking) understood(asks admissionregistrationv1.WebhookClientConfig, c *webhookCertificate) {
+func (a asking) understood(asks admissionregistrationv1.WebhookClientConfig, c *Certificate) {
 	a.t.Helper()
-	if path := ptr.Deref(asks.Service.Path, ""); !c.options.keys.acceptsPath(path) {
+	if path := ptr.Deref(asks.Service.Path, ""); !c.Keys.acceptsPath(path) {
 		a.t.Errorf("at %s a replica does not know the path", time.Now())
 	}
-	shown, err := c.options.keys.getCertificate(&tls.ClientHelloInfo{})
+	shown, err := c.Keys.getCertificate(&tls.ClientHelloInfo{})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -95,7 +94,7 @@ func TestCertificatesChangeWithoutAGap(t *testing.T) {
 		for range 3 {
 			time.Sleep(certificateLife - renewBefore - time.Hour)
 			for range 20 {
-				for _, replica := range []*webhookCertificate{first, second} {
+				for _, replica := range []*Certificate{first, second} {
 					heard := a.asks()
 					a.look(replica)
 					for _, asks := range []admissionregistrationv1.WebhookClientConfig{heard, a.asks()} {
@@ -111,7 +110,7 @@ func TestCertificatesChangeWithoutAGap(t *testing.T) {
 			t.Errorf("the path is another with each certificate: %v", slices.Collect(maps.Keys(paths)))
 		}
 		for path := range paths {
-			if now := *a.asks().Service.Path; first.options.keys.acceptsPath(path) != (path == now) {
+			if now := *a.asks().Service.Path; first.Keys.acceptsPath(path) != (path == now) {
 				t.Errorf("the path of a certificate that is gone opens nothing: %s, now %s", path, now)
 			}
 		}
@@ -132,7 +131,7 @@ func TestADeletedSecretIsANewPath(t *testing.T) {
 	again := a.replica()
 	a.look(again)
 	a.understood(a.asks(), again)
-	if again.options.keys.acceptsPath(before) || *a.asks().Service.Path == before {
+	if again.Keys.acceptsPath(before) || *a.asks().Service.Path == before {
 		t.Error("the path is what it was")
 	}
 }
@@ -140,17 +139,17 @@ func TestADeletedSecretIsANewPath(t *testing.T) {
 func TestTheConfigurationIsWrittenWhereItLacksSomething(t *testing.T) {
 	a := newAsking(t, admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://127.0.0.1:19443/old")})
 	own := a.replica()
-	own.options.WebhookAddress = "127.0.0.1:19443"
+	own.Address = "127.0.0.1:19443"
 	a.look(own)
 	asks := a.asks()
 	path := strings.TrimPrefix(*asks.URL, "https://127.0.0.1:19443")
-	if !own.options.keys.acceptsPath(path) || len(path) != len(webhookPath)+32 {
+	if !own.Keys.acceptsPath(path) || len(path) != len(webhookPath)+32 {
 		t.Errorf("asked at %s", *asks.URL)
 	}
-	if changes, err := own.options.keys.missingConfiguration(asks); err != nil || len(changes) > 0 {
+	if changes, err := own.Keys.missingConfiguration(asks); err != nil || len(changes) > 0 {
 		t.Errorf("nothing is missing: %v, %v", changes, err)
 	}
-	if _, err := own.options.keys.missingConfiguration(admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://[" + path)}); err == nil || strings.Contains(err.Error(), path) {
+	if _, err := own.Keys.missingConfiguration(admissionregistrationv1.WebhookClientConfig{URL: ptr.To("https://[" + path)}); err == nil || strings.Contains(err.Error(), path) {
 		t.Errorf("what cannot be read is told without the path: %v", err)
 	}
 }
@@ -172,7 +171,7 @@ func TestAForgedReviewLearnsNothing(t *testing.T) {
 	a := newAsking(t, service())
 	own := a.replica()
 	mux := http.NewServeMux()
-	serveWebhook(webhook.NewServer(webhook.Options{WebhookMux: mux}), own.options.keys, c.controller)
+	ServePods(webhook.NewServer(webhook.Options{WebhookMux: mux}), own.Keys, c.controller)
 	post := func(path string) (int, string) {
 		asked := httptest.NewRequestWithContext(context.Background(), http.MethodPost, path, bytes.NewReader(review))
 		asked.Header.Set("Content-Type", "application/json")

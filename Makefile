@@ -237,7 +237,7 @@ packets: tools $(BIN)/packets ## Look whether a packet of one tenant's jobs reac
 .PHONY: bench-prometheus
 bench-prometheus: tools $(BIN)/bench-prometheus ## Measure what Prometheus pays for the series of 1,000 jobs with 8 pods, beside none (FOR=5m)
 	@programs=$$($(SUITE)/prometheus) && export LOCKSTEP_PROMETHEUS="$$programs" && page=$$(mktemp) && trap 'rm -f "$$page"' EXIT && \
-	  LOCKSTEP_SCRAPED=$$page go test ./pkg/mpi/reconciler -run '^$$' -bench Scrape -benchmem && \
+	  LOCKSTEP_SCRAPED=$$page go test ./pkg/mpi/reconciler/metrics -run '^$$' -bench Scrape -benchmem && \
 	  $(BIN)/bench-prometheus -for $(or $(FOR),5m) && $(BIN)/bench-prometheus -for $(or $(FOR),5m) -page "$$page"
 
 .PHONY: bench-shares

@@ -88,7 +88,7 @@ const (
 	GangTimeoutAnnotation = "lockstep.dev/gang-timeout"
 
 	// ControllerLabel is on the pods of mpi-controller; the NetworkPolicy of a job admits them to the agents of the job.
-	// Its value is ControllerName.
+	// Its value is ControllerName, which also owns the fields that mpi-controller writes, and names its lease.
 	ControllerLabel = "app.kubernetes.io/name"
 	ControllerName  = "mpi-controller"
 

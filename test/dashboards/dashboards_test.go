@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures")
 
-// When the simulated day of pkg/mpi/reconciler ends, and what somebody looks at.
+// When the simulated day of pkg/mpi/reconciler/metrics ends, and what somebody looks at.
 var (
 	dayEnds = time.Date(2026, 11, 25, 18, 0, 0, 0, time.UTC)
 	chosen  = map[string]string{"namespace": "team-vision", "job": "resnet-large"}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/kinds"
 	"lockstep.dev/lockstep/test/clients"
 )
 
@@ -115,7 +115,7 @@ func moduleDir(module string) string {
 }
 
 func newClient(config *rest.Config) client.Client {
-	scheme, err := reconciler.Scheme()
+	scheme, err := kinds.Scheme()
 	Expect(err).NotTo(HaveOccurred())
 	made, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())

@@ -11,8 +11,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/events"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/lead"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/loop"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/metrics"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/watch"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/webhook"
 )
+
+// Mode is who runs TrainJobs.
+type Mode = loop.Mode
+
+// The modes.
+const (
+	Executor  = loop.Executor
+	Companion = loop.Companion
+)
+
+// Modes lists them.
+func Modes() []Mode { return []Mode{Executor, Companion} }
 
 // Options are what a deployment may decide.
 type Options struct {
@@ -42,10 +60,10 @@ type Options struct {
 
 	clock    *serverClock
 	scheme   *runtime.Scheme
-	probes   *Probes
-	recorder *Recorder
-	trainers *TrainerWatch
-	keys     *Keyring
+	probes   *lead.Probes
+	recorder *events.Recorder
+	trainers *lead.TrainerWatch
+	keys     *webhook.Keyring
 }
 
 // servesWebhook reports whether a webhook is served.
@@ -56,35 +74,33 @@ func (o Options) servesWebhook() bool {
 // newManager returns a manager that runs the controller once it is started. The configuration has no client-side rate limit:
 // the API server's own fairness protects it, and a limit here would only make jobs start later. A clean end gives the lease
 // back, so that the next process need not wait for it.
-func newManager(ctx context.Context, config *rest.Config, options Options, held *Guard) (manager.Manager, error) {
-	cached, err := CacheOptions(options.Mode)
+func newManager(ctx context.Context, config *rest.Config, options Options, held *lead.Guard) (manager.Manager, error) {
+	cached, err := watch.CacheOptions(options.Mode)
 	if err != nil {
 		return nil, err
 	}
-	options.keys = &Keyring{Now: options.clock.now}
-	var hooks webhook.Server
-	if options.servesWebhook() {
-		if hooks, err = NewServer(options.WebhookAddress, options.keys); err != nil {
-			return nil, err
-		}
-	}
-	metrics, err := ServerOptions(options.MetricsAddress, options.Namespace, options.MetricsAuthentication, options.clock.now)
-	if err != nil {
-		return nil, err
-	}
-	mgr, err := manager.New(config, manager.Options{
+	wanted := manager.Options{
 		Scheme:                              options.scheme,
 		Cache:                               cached,
-		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: UncachedKinds()}},
-		WebhookServer:                       hooks,
-		Metrics:                             metrics,
+		Client:                              client.Options{Cache: &client.CacheOptions{DisableFor: watch.UncachedKinds()}},
 		LeaderElection:                      options.LeaderElection,
 		LeaderElectionReleaseOnCancel:       true,
 		LeaderElectionResourceLockInterface: held,
-		LeaseDuration:                       ptr.To(LeaseDuration),
-		RenewDeadline:                       ptr.To(RenewDeadline),
-		RetryPeriod:                         ptr.To(RetryPeriod),
-	})
+		LeaseDuration:                       ptr.To(lead.LeaseDuration),
+		RenewDeadline:                       ptr.To(lead.RenewDeadline),
+		RetryPeriod:                         ptr.To(lead.RetryPeriod),
+	}
+	options.keys = &webhook.Keyring{Now: options.clock.now}
+	if options.servesWebhook() {
+		if wanted.WebhookServer, err = webhook.NewServer(options.WebhookAddress, options.keys); err != nil {
+			return nil, err
+		}
+	}
+	wanted.Metrics, err = metrics.ServerOptions(options.MetricsAddress, options.Namespace, options.MetricsAuthentication, options.clock.now)
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := manager.New(config, wanted)
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
 	}
@@ -92,7 +108,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 		return nil, fmt.Errorf("add readiness: %w", err)
 	}
 	if options.servesWebhook() {
-		if err := mgr.Add(&Certificate{
+		if err := mgr.Add(&webhook.Certificate{
 			Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Keys: options.keys, Now: options.clock.now,
 			Namespace: options.Namespace, Address: options.WebhookAddress,
 		}); err != nil {
@@ -105,7 +121,7 @@ func newManager(ctx context.Context, config *rest.Config, options Options, held 
 // cacheReadiness says that the controller is ready when it knows the cluster: its caches are filled.
 type cacheReadiness struct {
 	cache  cache.Cache
-	probes *Probes
+	probes *lead.Probes
 }
 
 // Start waits for the caches.

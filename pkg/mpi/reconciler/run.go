@@ -10,6 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/events"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/kinds"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/lead"
 )
 
 // Run works until the context ends. It returns an error when it must not go on in this process, such as an address that is
@@ -20,17 +24,17 @@ func Run(ctx context.Context, config *rest.Config, options Options) (err error) 
 	options.Mode = cmp.Or(options.Mode, Executor)
 	options.clock = newServerClock(steadyClock())
 	options.clock.wall = time.Now
-	options.probes = NewProbes()
+	options.probes = lead.NewProbes()
 	prepared := rest.CopyConfig(config)
 	prepared.QPS = -1
 	prepared.Wrap(options.clock.wrapTransport)
 	if err := options.probes.Serve(ctx, options.ProbeAddress); err != nil {
 		return err
 	}
-	if options.scheme, err = Scheme(); err != nil {
+	if options.scheme, err = kinds.Scheme(); err != nil {
 		return err
 	}
-	sink, err := NewSink(prepared)
+	sink, err := events.NewSink(prepared)
 	if err != nil {
 		return err
 	}
@@ -42,19 +46,19 @@ func Run(ctx context.Context, config *rest.Config, options Options) (err error) 
 		return fmt.Errorf("create client: %w", err)
 	}
 	if options.Mode == Executor {
-		options.trainers = NewTrainerWatch(live, options.clock.now, options.TrainerNamespaces)
+		options.trainers = lead.NewTrainerWatch(live, options.clock.now, options.TrainerNamespaces)
 	}
-	warning := PodWarning{Sink: sink, Namespace: options.Namespace, Identity: options.Identity}
-	checks := Checks{Live: live, Trainers: options.trainers, Probes: options.probes, Warn: warning.PostOnce}
+	warning := events.PodWarning{Sink: sink, Namespace: options.Namespace, Identity: options.Identity}
+	checks := lead.Checks{Live: live, Trainers: options.trainers, Probes: options.probes, Warn: warning.PostOnce}
 	for {
 		if !checks.Await(ctx) {
 			return nil
 		}
 		err := runManager(ctx, prepared, options)
-		var foreign *ConflictingControllerError
+		var foreign *lead.ConflictingControllerError
 		switch {
 		case errors.As(err, &foreign):
-		case errors.Is(err, ErrLost):
+		case errors.Is(err, lead.ErrLost):
 			ctrl.Log.Info("the controller stopped its work and starts again", "reason", err.Error())
 		default:
 			return err
@@ -67,8 +71,8 @@ func runManager(ctx context.Context, config *rest.Config, options Options) error
 	// What the manager starts ends with it, also where the process goes on.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	held, err := NewGuard(config, options.Namespace, options.Identity, func() {
-		options.probes.SetNotReady(ErrLost)
+	held, err := lead.NewGuard(config, options.Namespace, options.Identity, func() {
+		options.probes.SetNotReady(lead.ErrLost)
 		stop()
 	})
 	if err != nil {
@@ -83,7 +87,7 @@ func runManager(ctx context.Context, config *rest.Config, options Options) error
 		return fmt.Errorf("run manager: %w", err)
 	}
 	if held.IsLost() {
-		return ErrLost
+		return lead.ErrLost
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/kinds"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 	"lockstep.dev/lockstep/test/bench/series"
 )
@@ -95,7 +96,7 @@ func definitions(ctx context.Context) ([]string, error) {
 // prepare makes namespaces, the rights of the controller and a runtime, and returns the client of both tenants. The client has no limit: the
 // noise is as loud as the API server lets it be.
 func prepare(ctx context.Context, config *rest.Config) (client.WithWatch, error) {
-	scheme, err := reconciler.Scheme()
+	scheme, err := kinds.Scheme()
 	if err != nil {
 		return nil, err
 	}

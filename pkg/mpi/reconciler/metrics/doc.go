@@ -1,0 +1,3 @@
+// Package metrics counts what becomes of jobs, reads their states from the cache, and serves both to monitors that may
+// read them.
+package metrics

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,9 +41,13 @@ var (
 	}
 )
 
-// imageFolders are those in which an image has its programs and libraries, the MPI library among them: an empty folder in their place, or that of a
-// claim, leaves nothing to start. What people share is often below /opt and /usr/local.
-var imageFolders = []string{"/bin", "/sbin", "/lib", "/lib64", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64"}
+var (
+	// systemFolder holds the programs, libraries and devices of every image, its MPI among them: nothing starts without.
+	systemFolder = regexp.MustCompile(`^(/usr(/local)?)?(/(s?bin|lib(32|64|exec)?)(/\w+-linux-gnu)?)?$|^/dev/`)
+	// installedFolder holds software of many images. A claim may bring its own there, an empty folder brings none.
+	installedFolder = regexp.MustCompile(`^(/usr(/local)?)?/(s?bin|lib(32|64|exec)?)/|^/etc/|` +
+		`^/(opt|usr/local)/(amazon|conda|cuda|hpcx|intel|mpi|mpich|nvidia|ompi|openmpi|rocm|venv)`)
+)
 
 // volumesDoNotCollide asks for names and folders that nothing else has.
 func volumesDoNotCollide(c *plan.Cluster, list *diag.List) {
@@ -70,9 +75,9 @@ func reservedVolume(v *plan.Volume, list *diag.List) {
 			return
 		}
 	}
-	if slices.Contains(imageFolders, v.MountPath.V) {
-		list.Errorf(diag.VolumeTaken, v.MountPath.At, "a volume at `%s` would hide what the image has there", v.MountPath.V).
-			Helpf("choose a folder of its own, for example /data")
+	if own := v.MountPath.V; systemFolder.MatchString(own) || v.Scratch.V != nil && installedFolder.MatchString(own) {
+		list.Errorf(diag.VolumeTaken, v.MountPath.At, "a volume at `%s` would hide what the image has there", own).
+			Helpf("write a folder that images do not have, such as `mountPath: /data`")
 	}
 }
 

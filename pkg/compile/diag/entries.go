@@ -409,8 +409,11 @@ var entries = []Entry{
 	},
 	{
 		Code: VolumeTaken, Severity: Error, Title: "the name or the folder of a volume is taken",
-		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, or two in one place, would hide what a job needs; so would one over the programs and libraries of the image, such as `/usr`.",
-		Do:  "Choose another name or another folder, for example `/data`.",
+		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, " +
+			"or two in one place, would hide what a job needs; so would one over the programs and libraries of the image, " +
+			"such as `/usr/local`. Below `/opt` and `/etc` a claim may bring software or settings; an empty folder of " +
+			"scratch hides what the image has.",
+		Do: "Choose another name or another folder, for example `/data`.",
 	},
 	{
 		Code: ClaimMissing, Severity: Error, Title: "a tenant lacks a claim that its runtime mounts",

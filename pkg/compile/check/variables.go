@@ -64,13 +64,21 @@ func variablesAreOfRuntimeMPI(c *plan.Cluster, list *diag.List) {
 			continue // mpiSupported reports it
 		}
 		for _, v := range r.Env {
-			for _, reader := range readers {
-				if strings.HasPrefix(v.Name.V, reader.prefix) && !slices.Contains(reader.dialects, dialect) && !mpi.IsReservedVariable(v.Name.V) {
-					list.Warnf(diag.VariableNotRead, v.Name.At, "%s %s does not read `%s`", r.Implementation.V, r.Version.V, v.Name.V).
-						Also(r.Implementation.At, "the runtime has this MPI").
-						Helpf("remove it, or set what this MPI reads in its place")
-				}
+			if isOfOtherMPI(v.Name.V, dialect) && !mpi.IsReservedVariable(v.Name.V) {
+				list.Warnf(diag.VariableNotRead, v.Name.At, "%s %s does not read `%s`", r.Implementation.V, r.Version.V, v.Name.V).
+					Also(r.Implementation.At, "the runtime has this MPI").
+					Helpf("remove it, or set what this MPI reads in its place")
 			}
 		}
 	}
+}
+
+// isOfOtherMPI reports whether only other implementations read a variable.
+func isOfOtherMPI(name string, dialect mpi.Dialect) bool {
+	for _, reader := range readers {
+		if strings.HasPrefix(name, reader.prefix) {
+			return !slices.Contains(reader.dialects, dialect)
+		}
+	}
+	return false
 }

@@ -427,6 +427,9 @@ const (
 
 	// ServiceTwice is two services of a cluster with one name.
 	ServiceTwice Code = "LS4162"
+
+	// Contradiction is two values of the specs that cannot both be right. It is a warning.
+	Contradiction Code = "LS4166"
 )
 
 // Components and objects.

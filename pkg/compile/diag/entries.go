@@ -818,6 +818,14 @@ var entries = []Entry{
 		Do:  "Choose another name.",
 	},
 	{
+		Code: Contradiction, Severity: Warning, Title: "two values of the specs contradict each other",
+		Why: "Both are valid alone, and one of them is wrong: DNS of OpenShift without its port, an interface for NCCL " +
+			"that the fabric does not have, one rank number for all ranks, an image of another MPI, a time limit that " +
+			"ends before a gang is complete. Jobs hang or fail in ways that look like faults of the network.",
+		Do: "Correct the value that the message names. A variable that is meant has a `reason`; for other values that " +
+			"are meant, write a waiver.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

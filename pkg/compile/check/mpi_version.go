@@ -1,6 +1,7 @@
 package check
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,17 +19,34 @@ func mpiSupported(c *plan.Cluster, list *diag.List) {
 	}
 }
 
-// newest are the last major versions for which environments and hostfiles are written.
-var newest = map[mpi.Implementation]int{mpi.OpenMPI: 5, mpi.MPICH: 5, mpi.IntelMPI: 2021}
+// newest are the last major versions for which environments and hostfiles are written, releases all that there are.
+var (
+	newest   = map[mpi.Implementation]int{mpi.OpenMPI: 5, mpi.MPICH: 5, mpi.IntelMPI: 2021}
+	releases = map[mpi.Implementation]*regexp.Regexp{
+		mpi.OpenMPI:  regexp.MustCompile(`^(4(\.[01](\.|$)|$)|5(\.|$))`),
+		mpi.MPICH:    regexp.MustCompile(`^[1-5](\.|$)`),
+		mpi.IntelMPI: regexp.MustCompile(`^20(1[789]|21)(\.|$)`),
+	}
+)
 
-// mpiVersionsKnown warns of versions that are later than all that are known. They are compiled like the newest one.
+// mpiVersionsKnown warns of versions that the implementation does not have, such as later ones or another's. They are
+// compiled like the newest one.
 func mpiVersionsKnown(c *plan.Cluster, list *diag.List) {
 	for _, r := range c.Runtimes {
-		implementation, last := r.Implementation.V, newest[r.Implementation.V]
-		first, _, _ := strings.Cut(r.Version.V, ".")
-		if major, err := strconv.Atoi(first); err == nil && last > 0 && major > last {
-			list.Warnf(diag.NewerMPI, r.Version.At, "%s %s is not known here: the newest is %d", implementation, r.Version.V, last).
-				Notef("it is compiled as %s %d is", implementation, last).Helpf("correct the version, or accept it with a waiver once a job ran on two nodes")
+		implementation, version := r.Implementation.V, r.Version.V
+		if _, err := mpi.DialectOf(implementation, version); err != nil || releases[implementation].MatchString(version) {
+			continue // mpiSupported reports the error
+		}
+		report := list.Warnf(diag.NewerMPI, r.Version.At, "%s %s is not known here: the newest is %d", implementation, version, newest[implementation]).
+			Notef("it is compiled as %s %d is", implementation, newest[implementation])
+		for _, other := range mpi.Implementations() {
+			if releases[other].MatchString(version) {
+				report.Helpf("write `implementation: %s`, which has a version %s, or correct `version`", other, version)
+				break
+			}
+		}
+		if len(report.Help) == 0 {
+			report.Helpf("correct the version, or accept it with a waiver once a job ran on two nodes")
 		}
 	}
 }

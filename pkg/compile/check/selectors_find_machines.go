@@ -14,6 +14,9 @@ func selectorsFindMachines(c *plan.Cluster, list *diag.List) {
 			switch {
 			case l.Name == corev1.LabelOSStable && l.V != "linux":
 				list.Errorf(diag.NoSuchMachines, l.At, "the agent runs on Linux, and `%s: %s` selects other machines", l.Name, l.V).Helpf("remove the label: pods of jobs start on Linux")
+			case l.Name == "nvidia.com/gpu.product" && p.Product.V != "" && l.V != p.Product.V:
+				list.Warnf(diag.Contradiction, l.At, "the label selects `%s`, and `product` is `%s`", l.V, p.Product.V).
+					Also(p.Product.At, "the accelerator").Helpf("remove the label: `product` selects the machines")
 			case l.Name == corev1.LabelArchStable && l.V != "amd64" && l.V != "arm64":
 				list.Errorf(diag.NoSuchMachines, l.At, "there is no agent for `%s`", l.V).Helpf("write `amd64` or `arm64`")
 			case l.Name == corev1.LabelHostname && machineCount(c, p.Name) > 1:

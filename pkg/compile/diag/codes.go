@@ -430,6 +430,9 @@ const (
 
 	// Contradiction is two values of the specs that cannot both be right. It is a warning.
 	Contradiction Code = "LS4166"
+
+	// RanksWithoutDevices is ranks of a node that do not match its devices, or do not see them. It is a warning.
+	RanksWithoutDevices Code = "LS4167"
 )
 
 // Components and objects.

@@ -826,6 +826,14 @@ var entries = []Entry{
 			"are meant, write a waiver.",
 	},
 	{
+		Code: RanksWithoutDevices, Severity: Warning, Title: "ranks and devices of a node do not match",
+		Why: "With fewer ranks than devices some stay idle, with more NCCL refuses to start. The device plugin sets " +
+			"`NVIDIA_VISIBLE_DEVICES` to the devices of the pod: `all` shows it other tenants' devices, too. A fixed " +
+			"`CUDA_VISIBLE_DEVICES` puts all ranks on the same device.",
+		Do: "Write `slotsPerNode: auto` and leave the variables out. A variable that is meant has a `reason`; if a rank " +
+			"drives several devices, write a waiver.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

@@ -58,13 +58,25 @@ func (r chartReader) reportInChart(code diag.Code, at source.Span, message, help
 	key := at.String() + message
 	report := r.told[key]
 	if report == nil {
-		report = r.list.Errorf(code, at, "%s", message)
+		report = &chartMistake{Diagnostic: r.list.Errorf(code, at, "%s", message)}
 		if help != "" {
 			report.Helpf("%s", help)
 		}
 		r.told[key] = report
 	}
-	report.Also(r.component.Chart.At, "rendered for this component")
+	component := diag.Related{Span: r.component.Chart.At, Message: "rendered for this component"}
+	if !slices.Contains(report.Related, component) {
+		report.Related = append(report.Related, component)
+	}
+	if report.times++; report.times > len(report.Related) { // a loop, and not several components
+		report.Notes = []string{fmt.Sprintf("found %d times in what the chart renders", report.times)}
+	}
+}
+
+// chartMistake is a mistake of a chart, and how often it was met.
+type chartMistake struct {
+	*diag.Diagnostic
+	times int
 }
 
 var (

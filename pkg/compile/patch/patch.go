@@ -33,7 +33,7 @@ func RenderComponents(root fs.FS, renderer chart.Renderer, clusters []*plan.Clus
 	c := Components{rendered: map[string][]object.Node{}, defaults: map[string]source.Span{}}
 	var readings []chartReader
 	var charts []chart.Chart
-	told := map[string]*diag.Diagnostic{}
+	told := map[string]*chartMistake{}
 	for _, p := range clusters {
 		for i := range p.Components {
 			r := chartReader{root: root, component: &p.Components[i], list: list, told: told}

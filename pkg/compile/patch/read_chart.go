@@ -39,7 +39,7 @@ type chartReader struct {
 	// content are the files of the chart.
 	content []chart.File
 	// told are the mistakes in charts that were reported, by place and words, so that a component that shares one is added to it.
-	told map[string]*diag.Diagnostic
+	told map[string]*chartMistake
 }
 
 // renderInput returns what the renderer must know.

@@ -46,6 +46,17 @@ func reportIneffectiveShare(t *plan.Tenant, share plan.IneffectiveShare, list *d
 		Notef("there are some on `%s`", strings.Join(share.Elsewhere, "`, `")).Helpf("add such a cluster to `clusters`, or remove the share")
 }
 
+// capacityNotTwice refuses a profile that `capacity` lists twice: the number of its machines is not known then.
+func capacityNotTwice(c *plan.Cluster, list *diag.List) {
+	for i := 1; i < len(c.Capacity); i++ {
+		if first, second := &c.Capacity[i-1], &c.Capacity[i]; first.Profile == second.Profile {
+			list.Errorf(diag.RepeatedItem, second.ProfileName.At, "`capacity` has the profile `%s` twice", second.Profile.Name).
+				Also(first.ProfileName.At, "also here").
+				Helpf("write it once, with `nodes: %d`", first.Nodes.V+second.Nodes.V)
+		}
+	}
+}
+
 // sharesInOrder asks for shares that mean something: each profile once, not empty, lending no more than there is, and limits only
 // where somebody lends.
 func sharesInOrder(c *plan.Cluster, list *diag.List) {

@@ -18,6 +18,26 @@ func quotaNearShares(c *plan.Cluster, list *diag.List) {
 			checkQuotaNearShares(c, t, "cpu", &t.Quota.CPU, list)
 			checkQuotaNearShares(c, t, "memory", &t.Quota.Memory, list)
 		}
+		if c.Queueing == nil && t.OnlyHere && !c.Partial {
+			quotaNearMachines(c, "cpu", &t.Quota.CPU, list)
+			quotaNearMachines(c, "memory", &t.Quota.Memory, list)
+		}
+	}
+}
+
+// quotaNearMachines warns of a quota far beyond all machines of a cluster that does not queue.
+func quotaNearMachines(c *plan.Cluster, name string, quota *plan.Value[resource.Quantity], list *diag.List) {
+	var most resource.Quantity
+	for i := range c.Capacity {
+		for _, unit := range c.Capacity[i].Unit {
+			if amount := unit.V.DeepCopy(); unit.Name == name && amount.Mul(int64(c.Capacity[i].Nodes.V)) {
+				most.Add(amount)
+			}
+		}
+	}
+	if far := most.DeepCopy(); !most.IsZero() && far.Mul(farOff) && quota.V.Cmp(far) > 0 {
+		list.Warnf(diag.QuotaWithoutMeaning, quota.At, "the quota is %s %s, and all machines of `%s` have %s",
+			quota.V.String(), name, c.Name.V, most.String()).Helpf("write `%s: %s`, or correct `capacity`", name, most.String())
 	}
 }
 

@@ -433,6 +433,12 @@ const (
 
 	// RanksWithoutDevices is ranks of a node that do not match its devices, or do not see them. It is a warning.
 	RanksWithoutDevices Code = "LS4167"
+
+	// WrongProtocol is a well-known port that is open for the protocol of other services. It is a warning.
+	WrongProtocol Code = "LS4168"
+
+	// NotAGroup is a mail address or a placeholder among names of groups. It is a warning.
+	NotAGroup Code = "LS4169"
 )
 
 // Components and objects.
@@ -489,6 +495,9 @@ const (
 
 	// PatchedSpec is a patch of a spec that cannot be changed: one that a program computes.
 	PatchedSpec Code = "LS5018"
+
+	// PatchReplaced is what a patch writes and a later one replaces in all objects. It is a warning.
+	PatchReplaced Code = "LS5019"
 )
 
 // Output.

@@ -576,7 +576,8 @@ var entries = []Entry{
 		Code: QuotaWithoutMeaning, Severity: Warning, Title: "a quota that no cluster counts",
 		Why: "If a tenant queues, Kueue counts CPU, memory and accelerators by the shares of its queue. A ResourceQuota " +
 			"for the same would refuse pods of jobs that Kueue has admitted, so it is not compiled. A quota of CPU or memory " +
-			"must be written, and is reported if it is more than four times what the queue can get.",
+			"must be written, and is reported if it is more than four times what the queue can get, or, without queues, what " +
+			"the machines of the tenant's only cluster have.",
 		Do: "Remove `quota.accelerators`, and lower `quota.cpu` and `quota.memory` to what the shares give. The shares set " +
 			"how many machines the tenant gets.",
 	},
@@ -834,6 +835,18 @@ var entries = []Entry{
 			"drives several devices, write a waiver.",
 	},
 	{
+		Code: WrongProtocol, Severity: Warning, Title: "a port is open for the wrong protocol",
+		Why: "Packets of the other protocol are dropped, and programs wait until they give up. Object stores and file " +
+			"servers speak TCP, clocks UDP, and names are asked for by UDP first. Ports of programs of your own are not judged.",
+		Do: "Write the `protocol` of the service, or both as two items. If a service differs, write a waiver.",
+	},
+	{
+		Code: NotAGroup, Severity: Warning, Title: "what is hardly the name of a group",
+		Why: "The name is compared with the groups in a user's token. A mail address is a person's most often, and a " +
+			"placeholder no one's: the tenant has a role without people. If all groups have addresses, none is reported.",
+		Do: "Write the name that the identity provider has, or `{user: NAME}` for one person.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",
@@ -925,6 +938,12 @@ var entries = []Entry{
 		Why:       "What the program computes has no lines of its own that a patch could change, and no place to which a mistake could be traced.",
 		Do:        "Let the program compute what differs between clusters, or write the spec in YAML.",
 		NoExample: "It takes a spec in Jsonnet, which a process of its own evaluates.",
+	},
+	{
+		Code: PatchReplaced, Severity: Warning, Title: "what a patch writes is replaced by a later one",
+		Why: "Patches are applied in their order, and the last value counts. No object has the earlier one, so its author " +
+			"believes in a value that is nowhere. A patch for many objects and a later one for some of them is not reported.",
+		Do: "Remove one of the two, or correct the path of one.",
 	},
 	{
 		Code: ForeignFile, Severity: Error, Title: "a file is in the way",

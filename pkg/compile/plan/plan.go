@@ -119,6 +119,8 @@ type Tenant struct {
 	// Usable are the runtimes that the tenant can use on this cluster, sorted by name.
 	Usable []*Runtime
 	Quota  Quota
+	// OnlyHere reports whether the tenant works on no other cluster.
+	OnlyHere bool
 	// Egress is in the order of the spec.
 	Egress []Egress
 	// Queue is nil where nothing is queued.

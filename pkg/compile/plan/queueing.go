@@ -75,7 +75,9 @@ type Share struct {
 // Machines is how many machines of a profile a cluster has.
 type Machines struct {
 	Profile *Profile
-	Nodes   Value[int32]
+	// ProfileName is the profile's name in `capacity`.
+	ProfileName Value[string]
+	Nodes       Value[int32]
 	// PricePerHour of one machine is nil where the spec names none.
 	PricePerHour Value[*resource.Quantity]
 	// Unit is what one machine counts for in queues, sorted by resource: what it offers, or what a node and its launcher take
@@ -187,7 +189,7 @@ func capacity(d *decode.Document, spec *v1alpha1.ClusterSpec, profiles map[strin
 	var result []Machines
 	for i := range spec.Capacity {
 		if p := profiles[spec.Capacity[i].Profile]; p != nil {
-			result = append(result, Machines{Profile: p, Nodes: writtenValue(d, &spec.Capacity[i].Nodes), PricePerHour: writtenValue(d, &spec.Capacity[i].PricePerHour)})
+			result = append(result, Machines{Profile: p, ProfileName: writtenValue(d, &spec.Capacity[i].Profile), Nodes: writtenValue(d, &spec.Capacity[i].Nodes), PricePerHour: writtenValue(d, &spec.Capacity[i].PricePerHour)})
 		}
 	}
 	slices.SortStableFunc(result, func(a, b Machines) int { return cmp.Compare(a.Profile.Name, b.Profile.Name) })

@@ -88,6 +88,7 @@ func planTenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Clus
 		Quota:      quota(d.Document, &spec.Quota, c.Accelerators),
 		Egress:     egress(d.Document, spec.Network.Egress, c.Services),
 		Queue:      queue(d, c),
+		OnlyHere:   len(spec.Clusters) == 1,
 		Bases:      namedRuntimes(variantBases(d.Document, spec.Variants), c),
 		Waivers:    waivers(d.Document, spec.Waivers),
 	}

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -83,9 +84,11 @@ func compare(t *testing.T, s *step, text string) bool {
 	if diff := cmp.Diff(want.Value(), root.Value()); diff != "" {
 		t.Errorf("patch %s (-kustomize +direct):\n%s", encodeJSON(&s.patch), diff)
 	}
-	changed, wanted := s.setContent(&direct, root), s.setContent(&oracle, want)
-	if diff := cmp.Diff(listed(&oracle), listed(&direct)); diff != "" || changed != wanted || direct.Patched != oracle.Patched {
-		t.Errorf("patch %s: changed %v %v, %v %v, origins (-kustomize +direct):\n%s", encodeJSON(&s.patch), wanted, changed, oracle.Patched, direct.Patched, diff)
+	var done, wanted Effect
+	s.setContent(&direct, root, &done)
+	s.setContent(&oracle, want, &wanted)
+	if diff := cmp.Diff(listed(&oracle), listed(&direct)); diff != "" || !maps.Equal(done.Written, wanted.Written) || done.Changed != wanted.Changed || direct.Patched != oracle.Patched {
+		t.Errorf("patch %s: changed %v %v, %v %v, origins (-kustomize +direct):\n%s", encodeJSON(&s.patch), wanted.Changed, done.Changed, oracle.Patched, direct.Patched, diff)
 	}
 	return true
 }

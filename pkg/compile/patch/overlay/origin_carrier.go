@@ -15,7 +15,8 @@ type originCarrier struct {
 	step    *step
 	changed bool
 	// cut is where the step first took something away.
-	cut source.Span
+	cut               source.Span
+	written, replaced placeCounts
 }
 
 // pathSegment is a part of a path: a key, or an item of a list by its name or text and by its index.
@@ -36,6 +37,9 @@ func (c *originCarrier) carryOrigins(old *object.Node, from *origin.Origin, fres
 		c.markAdded(fresh, path)
 		over := fresh.From.Overriding(valueInOneLine(old), from)
 		fresh.From = &over
+		if from != nil && from.Kind == origin.Patched {
+			c.replaced[from.At]++
+		}
 	case fresh.Kind == object.MapNode:
 		c.carryEntries(old, from, fresh, path)
 	case fresh.Kind == object.ListNode:
@@ -123,6 +127,7 @@ func matchingItem(old, fresh *object.Node, i int, used []bool) int {
 func (c *originCarrier) markAdded(fresh *object.Node, path []pathSegment) {
 	c.changed = true
 	fresh.From = &origin.Origin{Kind: origin.Patched, At: c.step.placeOf(path), Why: c.step.what}
+	c.written[fresh.From.At]++
 	for i := range fresh.Children {
 		index := -1
 		if fresh.Kind == object.ListNode {

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"maps"
 	"path"
 	"sync"
 
@@ -96,6 +97,21 @@ type Effect struct {
 	Matched, Changed bool
 	// Removed are the objects that it removed.
 	Removed object.Removals
+	// Written counts the values that it wrote, Replaced the values of earlier steps that it replaced, by the places in
+	// patches that they come from.
+	Written, Replaced placeCounts
+}
+
+type placeCounts map[source.Span]int
+
+func (c placeCounts) join(other placeCounts) placeCounts {
+	if c == nil {
+		return maps.Clone(other)
+	}
+	for at, n := range other {
+		c[at] += n
+	}
+	return c
 }
 
 // Effects has an Effect for each step.
@@ -110,6 +126,7 @@ func (e Effects) Join(other Effects) Effects {
 		e[i].Matched = e[i].Matched || other[i].Matched
 		e[i].Changed = e[i].Changed || other[i].Changed
 		e[i].Removed = e[i].Removed.Join(other[i].Removed)
+		e[i].Written, e[i].Replaced = e[i].Written.join(other[i].Written), e[i].Replaced.join(other[i].Replaced)
 	}
 	return e
 }
@@ -153,8 +170,29 @@ func (o *Overlay) ReportIneffective(effects Effects, existing iter.Seq[object.ID
 	if o == nil {
 		return
 	}
-	for i, effect := range (make(Effects, len(o.steps))).Join(effects) {
+	all := make(Effects, len(o.steps)).Join(effects)
+	for i, effect := range all {
 		o.steps[i].reportIneffective(effect, existing, "object of the cluster",
 			"compare it with what `runtime-compiler build` writes for the cluster, or remove it", list)
+	}
+	all.reportReplaced(o.steps, list)
+}
+
+// reportReplaced reports what steps write and later steps replace in all objects. A later step for some of the objects
+// is an exception, and no mistake.
+func (e Effects) reportReplaced(steps []step, list *diag.List) {
+	for i := range e {
+		for at, left := range e[i].Written {
+			by := i
+			for j := i + 1; j < len(e); j++ {
+				if n := e[j].Replaced[at]; n > 0 {
+					left, by = left-n, j
+				}
+			}
+			if left == 0 && by > i {
+				steps[i].reportReplacedAt(at, steps[by].at, list)
+			}
+		}
+		steps[i].reportPathTwice(list)
 	}
 }

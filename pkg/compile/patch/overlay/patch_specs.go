@@ -36,6 +36,7 @@ func (o *Overlay) Specs(documents []*decode.Document, known *Cache, list *diag.L
 		o.specs[i].reportIneffective(effects[i], slices.Values(existing), "spec of the repository",
 			"compare it with the files in catalog/, tenants/ and overlays/, or remove it", list)
 	}
+	effects.reportReplaced(o.specs, list)
 	return result
 }
 
@@ -66,6 +67,8 @@ func (o *Overlay) patchSpec(document *decode.Document, last *lastFile, effects E
 		objects, done := s.apply([]object.Object{spec}, []int{0}, list)
 		o.one.Unlock()
 		effects[i].Changed = effects[i].Changed || done.Changed
+		effects[i].Written = effects[i].Written.join(done.Written)
+		effects[i].Replaced = effects[i].Replaced.join(done.Replaced)
 		if len(objects) == 0 {
 			list.Errorf(diag.PatchFails, s.at, "%s removes a spec", s.what).Helpf("take the cluster out of the tenant's `clusters`, or remove the spec's file")
 			return document

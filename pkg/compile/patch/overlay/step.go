@@ -55,6 +55,28 @@ func (s *step) reportIneffective(effect Effect, existing iter.Seq[object.ID], th
 	}
 }
 
+func (s *step) reportReplacedAt(at, by source.Span, list *diag.List) {
+	list.Warnf(diag.PatchReplaced, at, "what %s writes here is replaced by a later patch", s.what).
+		Also(by, "the later one").Helpf("remove one of them: the later one counts")
+}
+
+// reportPathTwice reports a path that a JSON patch writes twice. In lists each `add` inserts.
+func (s *step) reportPathTwice(list *diag.List) {
+	first := map[string]*object.Node{}
+	for operation := range s.patch.Items() {
+		pointer := operation.Get("path")
+		if pointer == nil || pointer.From == nil || strings.ContainsAny(pointer.Text[len(pointer.Text)-1:], "-0123456789") {
+			continue
+		}
+		if before := first[pointer.Text]; before != nil && operation.Scalar("op") == "replace" {
+			s.reportReplacedAt(before.From.At, pointer.From.At, list)
+		}
+		if first[pointer.Text] = pointer; operation.Scalar("op") == "test" {
+			delete(first, pointer.Text)
+		}
+	}
+}
+
 // misspelt returns the name that alone keeps the step from an object, and the nearest name of such an object; nil if
 // none is near.
 func (s *step) misspelt(existing iter.Seq[object.ID]) (wrong *object.Node, meant string) {
@@ -108,7 +130,7 @@ func (s *step) apply(objects []object.Object, picked []int, list *diag.List) (re
 			continue
 		}
 		delete(output, o.ID)
-		done.Changed = s.setContent(o, root) || done.Changed
+		s.setContent(o, root, &done)
 	}
 	for _, source := range s.sources {
 		delete(output, source.ID)
@@ -142,16 +164,17 @@ func (s *step) outputOf(input []object.Object, list *diag.List) (map[object.ID]o
 	return output, err == nil
 }
 
-// setContent gives an object its new content, and reports whether that differs.
-func (s *step) setContent(o *object.Object, root object.Node) bool {
-	c := originCarrier{step: s}
+// setContent gives an object its new content, and notes what differs.
+func (s *step) setContent(o *object.Object, root object.Node, done *Effect) {
+	c := originCarrier{step: s, written: placeCounts{}, replaced: placeCounts{}}
 	c.carryOrigins(&o.Root, o.Rule, &root, nil)
 	o.Root = root
 	o.Patched.Changed = o.Patched.Changed || c.changed
 	if o.Patched.Cut.IsZero() {
 		o.Patched.Cut = c.cut
 	}
-	return c.changed
+	done.Changed = done.Changed || c.changed
+	done.Written, done.Replaced = done.Written.join(c.written), done.Replaced.join(c.replaced)
 }
 
 // removalPlace is the place where the patch says that an object goes.

@@ -150,7 +150,8 @@ func (j unitJob) compile(prepare func(Unit) error) compiledUnit {
 	list := &diag.List{}
 	objects, effects := j.patchedObjects(list)
 	j.server.Prove(objects, list)
-	access.PowerWithoutRoles(objects, list)
+	accepted.ReportCopied(objects, list)
+	access.PowerWithoutRoles(j.cluster, objects, list)
 	receivers.Prove(objects, list)
 	portable.Prove(objects, !j.cluster.Bundled.V, list)
 	files, entries := emit.Files(j.cluster.Name.V, objects)

@@ -636,6 +636,9 @@ const (
 
 	// SelectsNothing is a selector of such an object for which nothing is there. It is a warning.
 	SelectsNothing Code = "LS7066"
+
+	// CopiedFromCluster is an object with fields that only an API server sets. It is a warning.
+	CopiedFromCluster Code = "LS7067"
 )
 
 // Rules about secrets, encryption and waivers.

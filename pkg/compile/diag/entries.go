@@ -1188,4 +1188,10 @@ var entries = []Entry{
 		Why: "A Service leads nowhere, a NetworkPolicy or a disruption budget protects nothing, a monitor measures nothing. It is judged in namespaces that the bundle makes, with pods in them, and in which tenants do not work.",
 		Do:  "Correct the labels of the selector, or those of the pods. Where somebody else makes the pods, write a waiver into the spec of the cluster.",
 	},
+	{
+		Code: CopiedFromCluster, Severity: Warning, Title: "an object was copied from a cluster",
+		Why: "It has fields that an API server sets. With a `uid` or a `resourceVersion` no server takes it, or not a second " +
+			"time, and an object whose owner is not there is deleted.",
+		Do: "Remove the fields that the message lists, and the status.",
+	},
 }

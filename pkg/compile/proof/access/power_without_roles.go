@@ -6,6 +6,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -18,13 +19,13 @@ const (
 
 // PowerWithoutRoles reports what gives power without a role: Secrets with tokens that never end, and OpenShift's constraints for everybody. It looks at
 // the objects of one unit, and is safe to call from many goroutines.
-func PowerWithoutRoles(objects []object.Object, list *diag.List) {
+func PowerWithoutRoles(c *plan.Cluster, objects []object.Object, list *diag.List) {
 	for i := range objects {
 		switch o := &objects[i]; {
 		case o.ID.Kind == "Secret" && o.ID.Group == "" && o.Root.Scalar("type") == tokenType:
 			reportLastingToken(o, objects, list)
 		case o.ID.Kind == constraintKind && o.ID.Group == openShiftGroup:
-			reportConstraints(o, list)
+			reportConstraints(c, o, list)
 		}
 	}
 }
@@ -47,11 +48,18 @@ func reportLastingToken(o *object.Object, unit []object.Object, list *diag.List)
 // allOf are groups that each account, or each request, is in.
 var allOf = []string{"system:authenticated", "system:unauthenticated", "system:serviceaccounts"}
 
-func reportConstraints(o *object.Object, list *diag.List) {
+func reportConstraints(c *plan.Cluster, o *object.Object, list *diag.List) {
 	for _, field := range []string{"groups", "users"} {
 		who := o.Root.Get(field)
 		for i := 0; who != nil && i < len(who.Children); i++ {
 			name := &who.Children[i]
+			if t := tenantOfAccounts(c, name.Text); t != nil {
+				list.Errorf(diag.BeyondRole, valueSpan(name, o), "the constraints `%s` are for `%s`, accounts of the tenant `%s`",
+					o.ID.Name, name.Text, t.Name.V).
+					Notef("its pods may be as these constraints allow").
+					Helpf("remove `%s` from `%s`: jobs of tenants run under the constraints that are compiled", name.Text, field)
+				return
+			}
 			if name.Text != "*" && !slices.Contains(allOf, name.Text) && !strings.HasSuffix(name.Text, ":system:anonymous") {
 				continue
 			}
@@ -69,4 +77,20 @@ func valueSpan(n *object.Node, o *object.Object) source.Span {
 		return n.From.At
 	}
 	return o.Origin
+}
+
+// tenantOfAccounts returns the tenant of a service account, or of all accounts of a namespace, or nil.
+func tenantOfAccounts(c *plan.Cluster, name string) *plan.Tenant {
+	account, isAccount := strings.CutPrefix(name, "system:serviceaccount:")
+	group, isGroup := strings.CutPrefix(name, "system:serviceaccounts:")
+	namespace, _, _ := strings.Cut(account, ":")
+	if isGroup {
+		namespace = group
+	}
+	for _, t := range c.Tenants {
+		if (isAccount || isGroup) && slices.ContainsFunc(t.Namespaces, func(n plan.Value[string]) bool { return n.V == namespace }) {
+			return t
+		}
+	}
+	return nil
 }

@@ -63,7 +63,8 @@ type chosenRuntime struct {
 	rejected []string
 }
 
-// chooseRuntime returns the runtime that fits best: one with the same image, then one whose launcher is alike, then the smallest machine.
+// chooseRuntime returns the runtime that fits best: one that the tenant uses, then one with the same image, then one
+// whose launcher is alike, then the smallest machine.
 func (c *Catalog) chooseRuntime(n *jobNeed) (chosenRuntime, bool) {
 	known := c.smallestProfile(n)
 	var fitting []chosenRuntime
@@ -88,6 +89,7 @@ func (c *Catalog) chooseRuntime(n *jobNeed) (chosenRuntime, bool) {
 	}
 	return slices.MinFunc(fitting, func(a, b chosenRuntime) int {
 		return cmp.Or(
+			trueFirst(mayUse(n.tenant, a.runtime), mayUse(n.tenant, b.runtime)),
 			trueFirst(a.runtime.Spec.Image == n.image, b.runtime.Spec.Image == n.image),
 			trueFirst(a.runtime.Spec.Launcher.RunsRanks == n.runsRanks, b.runtime.Spec.Launcher.RunsRanks == n.runsRanks),
 			a.profile.Spec.Node.CPU.Cmp(b.profile.Spec.Node.CPU),

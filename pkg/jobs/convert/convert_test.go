@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -304,5 +305,26 @@ func TestWithoutCatalog(t *testing.T) {
 	r := converted(t, corpus.Base, &convert.Catalog{})
 	if !r.Proposed || len(r.Specs) != 2 || r.CountToReview() != 1 || r.TrainJob.Labels != nil {
 		t.Errorf("%d specs, %d for hands, labels %v", len(r.Specs), r.CountToReview(), r.TrainJob.Labels)
+	}
+}
+
+// TestTheTenantsRuntimeComesFirst: a runtime with the image of the job is of no use to a tenant that does not use it.
+func TestTheTenantsRuntimeComesFirst(t *testing.T) {
+	const head = "apiVersion: lockstep.dev/v1alpha1\nkind: "
+	runtime := func(name, image string) *fstest.MapFile {
+		return &fstest.MapFile{Data: []byte(head + "MPIRuntime\nmetadata: {name: " + name + "}\nspec: {mpi: {implementation: OpenMPI, version: \"4.1.4\"}, " +
+			"image: " + image + ", profile: p, slotsPerNode: 8}\n")}
+	}
+	image := regexp.MustCompile(`image: (\S+)`).FindStringSubmatch(corpus.Base)[1]
+	catalog := convert.LoadCatalog(fstest.MapFS{
+		"catalog/p.yaml": {Data: []byte(head + "HardwareProfile\nmetadata: {name: p}\nspec: {fabric: {type: Ethernet}, node: {cpu: 64, memory: 256Gi}}\n")},
+		"catalog/a.yaml": runtime("unused", image),
+		"catalog/b.yaml": runtime("used", "example.org/other:4"),
+		"tenants/t.yaml": {Data: []byte(head + "Tenant\nmetadata: {name: t}\nspec: {people: {editors: [t]}, namespaces: [" +
+			regexp.MustCompile(`namespace: (\S+)`).FindStringSubmatch(corpus.Base)[1] +
+			"], clusters: [c], runtimes: [used], quota: {cpu: 8, memory: 16Gi, pods: 40, jobs: 20}}\n")},
+	})
+	if text := converted(t, corpus.Base, catalog).YAML(); !strings.Contains(text, "name: used\n") {
+		t.Errorf("the tenant does not use the runtime of\n%s", text)
 	}
 }

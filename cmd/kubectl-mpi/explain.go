@@ -3,28 +3,30 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	jobv1 "lockstep.dev/lockstep/api/job/v1"
-	"lockstep.dev/lockstep/docs/failures"
+	"lockstep.dev/lockstep/docs"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// glossaryWord is a phase or a reason, which STATE of `list` is made of. Its JSON is stable.
+// glossaryWord is a phase or a reason, which STATE of `list` is made of, or an alert. Its JSON is stable.
 type glossaryWord struct {
 	Name string `json:"name"`
-	// Kind is `phase` or `reason`.
+	// Kind is `phase`, `reason` or `alert`.
 	Kind    string `json:"kind"`
 	Meaning string `json:"meaning"`
-	// The rest is of a reason: whose failure it is, what proves it, what to do, and the page about it.
+	// The rest is of a reason: whose failure it is, what proves it, and what to do.
 	Class    diagnose.ReasonClass `json:"class,omitempty"`
 	Evidence string               `json:"evidence,omitempty"`
 	Remedy   string               `json:"remedy,omitempty"`
-	URL      string               `json:"url,omitempty"`
+	// page is in Markdown, empty if there is none.
+	page string
 }
 
 // glossary are all of them, phases first.
@@ -34,7 +36,15 @@ func glossary() []glossaryWord {
 		list = append(list, glossaryWord{Name: string(p), Kind: "phase", Meaning: p.Meaning()})
 	}
 	for _, e := range diagnose.ReasonDocs() {
-		list = append(list, glossaryWord{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, diagnose.PageURL(e.Reason)})
+		page, _ := docs.Page("failures/" + string(e.Reason))
+		list = append(list, glossaryWord{string(e.Reason), "reason", e.Meaning, e.Class, e.Evidence, e.Remedy, page})
+	}
+	alerts, _ := fs.Glob(docs.Files, "alerts/*MPI*.md") // a constant pattern
+	for _, file := range alerts {
+		page, _ := docs.Page(strings.TrimSuffix(file, ".md"))
+		title, text, _ := strings.Cut(page, "\n\n")
+		meaning, _, _ := strings.Cut(strings.ReplaceAll(text, "\n", " "), ". ")
+		list = append(list, glossaryWord{Name: strings.TrimPrefix(title, "# "), Kind: "alert", Meaning: meaning, page: "\n" + page})
 	}
 	return list
 }
@@ -42,10 +52,10 @@ func glossary() []glossaryWord {
 func newExplain(k *kube) *cobra.Command {
 	var o outputFlag
 	cmd := &cobra.Command{
-		Use:   "explain [PHASE or REASON]",
-		Short: "Say what a phase or a reason means, and what to do",
-		Long: `Say what a word in the column STATE means: a phase, or the reason why a job waits or has failed, with what proves it and what to do. Without an
-argument all of them are listed. No cluster is asked; of one job, ` + "`kubectl mpi why`" + ` says what happened.`,
+		Use:   "explain [PHASE, REASON or ALERT]",
+		Short: "Explain a phase, a reason or an alert, and what to do",
+		Long: `Explain a word in the column STATE, which is a phase, or the reason why a job waits or has failed, with what proves it and what to do; or an
+alert. Without an argument all of them are listed. No cluster is asked; ` + "`kubectl mpi why`" + ` explains one job.`,
 		Example: `  kubectl mpi explain OOMKilled
 
   # All phases and reasons
@@ -107,17 +117,16 @@ func findWord(name string) (glossaryWord, error) {
 		names = append(names, w.Name)
 	}
 	if near, found := diag.Nearest(name, names); found {
-		return glossaryWord{}, usageErrorf("`%s` is neither a phase nor a reason: did you mean `%s`?", name, near)
+		return glossaryWord{}, usageErrorf("`%s` is no phase, reason or alert: did you mean `%s`?", name, near)
 	}
-	return glossaryWord{}, usageErrorf("`%s` is neither a phase nor a reason: `kubectl mpi explain` lists them", name)
+	return glossaryWord{}, usageErrorf("`%s` is no phase, reason or alert: `kubectl mpi explain` lists them", name)
 }
 
-// wordPage is the page about a reason as it is: Markdown reads well on a terminal. Its first line is a comment for authors.
+// wordPage is the page about a word as it is: Markdown reads well on a terminal. Its first line is for authors.
 func wordPage(w glossaryWord) string {
-	page, found := failures.Page(w.Name)
-	if !found {
+	if w.page == "" {
 		return fmt.Sprintf("# %s\n\n%s.\n", w.Name, capitalizeFirst(w.Meaning))
 	}
-	_, page, _ = strings.Cut(page, "\n")
+	_, page, _ := strings.Cut(w.page, "\n")
 	return page
 }

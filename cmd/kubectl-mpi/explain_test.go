@@ -10,7 +10,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
-// TestExplain: every phase and every reason is explained, without a cluster.
+// TestExplain: every phase, reason and alert with a page is explained, without a cluster.
 func TestExplain(t *testing.T) {
 	c := clientOf(t, nil, interceptor.Funcs{})
 	var names []string
@@ -20,6 +20,9 @@ func TestExplain(t *testing.T) {
 	for _, e := range diagnose.ReasonDocs() {
 		names = append(names, string(e.Reason))
 	}
+	names = append(names, "MPIControllerDown", "MPIControllerErrors", "MPIControllerLeaderless", "MPIControllerSlow",
+		"TrainJobMPIGangWaits", "TrainJobMPINodeBehind", "TrainJobMPIQueueStuck", "TrainJobMPIRestarted",
+		"TrainJobMPIRestartsSpent")
 	all := runFor(t, t.Context(), c, "explain", "-o", "name")
 	if all.code != 0 || all.out != strings.Join(names, "\n")+"\n" {
 		t.Errorf("%d: %s%s", all.code, all.out, all.errOut)
@@ -32,6 +35,7 @@ func TestExplain(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"Failed: OOMKilled": "**What to do.** Raise the memory limit", "Pulling": "images are pulled",
+		"TrainJobMPIRestarted": "kubectl mpi why JOB",
 	} {
 		if got := runFor(t, t.Context(), c, "explain", args); !strings.Contains(got.out, want) {
 			t.Errorf("%s: %s%s", args, got.out, got.errOut)

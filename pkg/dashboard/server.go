@@ -76,7 +76,7 @@ func New(ctx context.Context, version string, user func(*http.Request) (User, er
 	s.routes.HandleFunc("GET /api/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, document)
 	})
-	s.routes.HandleFunc("GET /docs/", servePages)
+	s.routes.HandleFunc("GET /docs/", serveDocs)
 	s.routes.HandleFunc("GET /", serveFiles)
 	return s
 }

@@ -30,7 +30,7 @@ export function Frame() {
         <MastheadBrand><NavLink to="/jobs" className="brand"><Mark />Lockstep</NavLink></MastheadBrand>
       </MastheadMain>
       <MastheadContent>
-        <nav aria-label="Pages" className="pages"><NavLink to="/jobs">Jobs</NavLink></nav>
+        <nav aria-label="Pages" className="pages"><NavLink to="/jobs">Jobs</NavLink><a href="/docs/">Docs</a></nav>
         <div className="identity">
           {session && (
             <span className="who">

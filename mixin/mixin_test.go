@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"lockstep.dev/lockstep/docs"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
@@ -47,9 +47,10 @@ func TestEveryAlertIsTestedAndHasAPage(t *testing.T) {
 				if rule.Annotations["summary"] == "" || rule.Annotations["description"] == "" {
 					t.Errorf("%s says too little: %v", rule.Alert, rule.Annotations)
 				}
-				page, ours := strings.CutPrefix(rule.Annotations["runbook_url"], "https://lockstep.dev/")
-				if _, err := os.Stat(filepath.Join("..", "docs", page+".md")); !ours || err != nil && page != "failures/{{ $labels.reason }}" {
-					t.Errorf("%s has no page: %s: %v", rule.Alert, rule.Annotations["runbook_url"], err)
+				word, explained := strings.CutPrefix(rule.Annotations["runbook"], "kubectl mpi explain ")
+				_, isAlert := docs.Page("alerts/" + word)
+				if _, isReason := docs.Page("failures/" + word); !explained || !isAlert && !isReason && word != "{{ $labels.reason }}" {
+					t.Errorf("%s has no page: %s", rule.Alert, rule.Annotations["runbook"])
 				}
 			}
 		}

@@ -53,6 +53,9 @@ type ClusterSpec struct {
 	History *History `json:"history,omitempty"`
 	// Dashboard is the page about jobs for people with a browser. The component with the chart mpi-dashboard installs it.
 	Dashboard *Dashboard `json:"dashboard,omitempty"`
+	// Docs is the address of the pages about reasons, alerts, diagnostics and changes: conditions, alerts and reviews link
+	// to them there.
+	Docs Docs `json:"docs,omitempty"`
 	// GitOps says who applies the compiled tree; missing means that somebody runs kubectl.
 	GitOps *GitOps `json:"gitops,omitempty"`
 	// Components are Helm charts of the repository that are rendered into platform/.
@@ -159,6 +162,13 @@ type Dashboard struct {
 	// Groups of the provider have the members who may log in; missing means all users with an account. They need an
 	// issuer: OpenShift's proxy does not look at groups.
 	Groups []string `json:"groups,omitempty" jsonschema:"uniqueItems,format=group"`
+}
+
+// Docs is the address of the pages in the folder docs of a release.
+type Docs struct {
+	// BaseURL stands before the path of a page without `.md`: BaseURL/failures/OOMKilled. Missing means that the page
+	// about jobs serves them, if the cluster has a `dashboard`. Without both, messages name a command instead.
+	BaseURL string `json:"baseURL,omitempty" jsonschema:"format=https-url"`
 }
 
 // The GitOps engines.

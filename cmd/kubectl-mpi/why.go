@@ -16,6 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
 )
 
@@ -186,7 +187,9 @@ func writeCause(w io.Writer, j view.Job, colours diag.Palette) {
 	if c.Source == view.FromPods {
 		fmt.Fprintln(w, "No condition says this: it is what the pods show.")
 	}
-	if c.URL != "" {
+	if _, documented := diagnose.ReasonDocOf(mpi.Reason(c.Reason)); c.URL != "" {
+		fmt.Fprintln(w, "More:", diagnose.StripEscapes(c.URL))
+	} else if documented {
 		fmt.Fprintf(w, "More: `kubectl mpi explain %s`\n", c.Reason)
 	}
 }

@@ -62,7 +62,6 @@ type codeRecord struct {
 	Title    string        `json:"title"`
 	Why      string        `json:"why"`
 	Do       string        `json:"do"`
-	URL      string        `json:"url"`
 }
 
 // writeCodes writes some codes, or all for none.
@@ -72,7 +71,7 @@ func writeCodes(cmd *cobra.Command, entries []diag.Entry) error {
 	}
 	records := []codeRecord{}
 	for _, e := range entries {
-		records = append(records, codeRecord{e.Code, e.Severity, e.Title, e.Why, e.Do, e.Code.URL()})
+		records = append(records, codeRecord{e.Code, e.Severity, e.Title, e.Why, e.Do})
 	}
 	return cli.WriteJSON(cmd.OutOrStdout(), records)
 }

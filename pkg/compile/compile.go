@@ -12,6 +12,7 @@
 package compile
 
 import (
+	"cmp"
 	"io/fs"
 	"slices"
 	"strings"
@@ -191,5 +192,8 @@ func plansOf(root fs.FS, documents []*decode.Document, options Options, list *di
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
 	plans := options.planCache.Clusters(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() })
 	planWithPatches(plans, bundle, documents, patches, options, list)
+	for _, p := range plans {
+		list.Docs = cmp.Or(list.Docs, p.Docs.V)
+	}
 	return plans, patches
 }

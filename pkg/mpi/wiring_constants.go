@@ -74,6 +74,9 @@ const (
 	// LogsAnnotation on a runtime is the URL by which people see the logs of its jobs that are over, with {namespace}, {job}, {from} and {to} in place of
 	// their names and times.
 	LogsAnnotation = "lockstep.dev/logs"
+	// DocsAnnotation on a runtime is the address before the path of a page of docs, for links to the pages of reasons:
+	// DocsAnnotation/failures/OOMKilled.
+	DocsAnnotation = "lockstep.dev/docs"
 	// FingerprintAnnotation on a runtime is a digest of what its pods are. It changes when they do, and is what a certification is of.
 	FingerprintAnnotation = "lockstep.dev/fingerprint"
 	// CertifiedLabel on a runtime is the day on which a probe of it held on the cluster, as `2026-11-26`, or CertifiedStale where its pods have become

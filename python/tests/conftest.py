@@ -59,7 +59,7 @@ class Cluster:
                         "lockstep.dev/mpi-implementation": "OpenMPI",
                         "lockstep.dev/mpi-version": "5.0.7",
                     },
-                    "annotations": {"lockstep.dev/max-nodes": "8"},
+                    "annotations": {"lockstep.dev/max-nodes": "8", "lockstep.dev/docs": "https://docs.example.com"},
                 },
                 "spec": {
                     "mlPolicy": {"numNodes": 2, "mpi": mpi},

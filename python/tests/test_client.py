@@ -142,7 +142,7 @@ def test_wait_raises_the_cause(cluster: Cluster, client: MPIClient) -> None:
     assert cause.where == "pod demo-node-0-0-abcde on machine m2"
     assert cause.remedy == "raise the memory limit"
     assert cause.evidence == "Worker 0 (pod demo-node-0-0-abcde on machine m2) failed\nboom"
-    assert cause.url == "https://lockstep.dev/failures/OOMKilled"
+    assert cause.url == "https://docs.example.com/failures/OOMKilled"
     assert "OOMKilled: Worker 0" in str(failed.value)
 
 

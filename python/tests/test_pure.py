@@ -7,6 +7,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -305,7 +306,9 @@ def test_a_job_is_shown_as_text_and_as_a_table() -> None:
     assert "Failed: OOMKilled" in text
     assert f"what to do: {job.cause.remedy}" in text
     page = job._repr_html_()
-    assert '<a href="https://lockstep.dev/failures/OOMKilled">' in page
+    assert '<a href="https://docs.example.com/failures/OOMKilled">' in page
+    job.cause = replace(job.cause, url="")
+    assert "more: kubectl mpi explain OOMKilled" in str(job)
     job.cause = lockstep.Cause("OOMKilled", "", "<script>alert(1)</script>")
     job.queue = lockstep.Queue("jobs", 3, 9)
     job.progress = 40

@@ -47,7 +47,7 @@ var _ = Describe("The alerts", ofTheCompiler, func() {
 
 	It("lead to the logs of a failed job, where the cluster says where they are", func(ctx SpecContext) {
 		folder := GinkgoT().TempDir()
-		for _, object := range decodeFiles(compiledBase("\n  monitoring: {namespace: monitoring}\n  logs: https://logs.example.com/{namespace}?q=%22{job}%22&from={from}&to={to}\n", nil)) {
+		for _, object := range decodeFiles(compiledBase("\n  monitoring: {namespace: monitoring}\n  logs: https://logs.example.com/{namespace}?q=%22{job}%22&from={from}&to={to}\n  docs: {baseURL: \"https://docs.example.com\"}\n", nil)) {
 			if object.GetKind() == "PrometheusRule" {
 				rules, err := yaml.Marshal(object.Object["spec"])
 				Expect(err).NotTo(HaveOccurred())
@@ -79,7 +79,7 @@ tests:
       exp_annotations:
         summary: TrainJob team/lost failed with OOMKilled.
         description: "The failure is one of the application. What happened, where, and what to do stands in the job itself: kubectl mpi why lost -n team"
-        runbook_url: https://lockstep.dev/failures/OOMKilled
+        runbook_url: https://docs.example.com/failures/OOMKilled
         logs_url: https://logs.example.com/team?q=%22lost%22&from=86400000&to=172860000
 `
 
@@ -110,7 +110,7 @@ var _ = Describe("An alert", func() {
 		AddReportEntry("from the creation of a job that cannot be to the alert", time.Since(asked).Round(100*time.Millisecond).String())
 		Expect(alert.Labels).To(And(HaveKeyWithValue("alertname", "TrainJobMPIFailed"),
 			HaveKeyWithValue("trainjob", "refused"), HaveKeyWithValue("reason", string(diagnose.InvalidWorld)), HaveKeyWithValue("class", "request")))
-		Expect(alert.Annotations["runbook_url"]).To(Equal(diagnose.PageURL(diagnose.InvalidWorld)))
+		Expect(alert.Annotations["runbook"]).To(Equal("kubectl mpi explain " + string(diagnose.InvalidWorld)))
 		Expect(queried(ctx, server, fmt.Sprintf(`ALERTS{alertname!="TrainJobMPIFailed", namespace=%q}`, namespace))()).To(BeEmpty(), "no other alert")
 
 		for _, query := range dashboardQueries() {

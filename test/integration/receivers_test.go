@@ -135,7 +135,7 @@ var _ = Describe("Who is told of alerts", Label("receivers"), Ordered, func() {
 	It("is told by webhook and Slack, with words and the page", func(ctx SpecContext) {
 		alert := []map[string]any{{
 			"labels":      map[string]string{"alertname": "TrainJobMPIFailed", "severity": "warning", "namespace": "vision", "trainjob": "lost"},
-			"annotations": map[string]string{"summary": "TrainJob vision/lost failed with OOMKilled.", "runbook_url": "https://lockstep.dev/failures/OOMKilled", "logs_url": "https://logs.example.com/vision?q=%22lost%22"},
+			"annotations": map[string]string{"summary": "TrainJob vision/lost failed with OOMKilled.", "runbook_url": "https://docs.example.com/failures/OOMKilled", "logs_url": "https://logs.example.com/vision?q=%22lost%22"},
 		}}
 		body, err := json.Marshal(alert)
 		Expect(err).NotTo(HaveOccurred())
@@ -146,7 +146,7 @@ var _ = Describe("Who is told of alerts", Label("receivers"), Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(answer.Body.Close()).To(Succeed())
 		Expect(answer.StatusCode).To(Equal(http.StatusOK))
-		words := And(ContainSubstring("TrainJob vision/lost failed with OOMKilled."), ContainSubstring("https://lockstep.dev/failures/OOMKilled"), ContainSubstring("https://logs.example.com/vision?q=%22lost%22"))
+		words := And(ContainSubstring("TrainJob vision/lost failed with OOMKilled."), ContainSubstring("https://docs.example.com/failures/OOMKilled"), ContainSubstring("https://logs.example.com/vision?q=%22lost%22"))
 		for _, who := range []string{"platform", "vision pager", "vision chat"} {
 			Eventually(told[who]).Should(Receive(words), who)
 		}

@@ -72,6 +72,8 @@ type Cause struct {
 	Lines []string `json:"lines,omitempty"`
 	// Class names whose failure it is: infrastructure, application, request or hand; empty if the reason has no page.
 	Class string `json:"class,omitempty"`
+	// URL is the address of the page about the reason, if the message links to it.
+	URL string `json:"url,omitempty"`
 	// Pod is the name of the pod that failed, Machine the Kubernetes node under it, if they are known.
 	Pod     string `json:"pod,omitempty"`
 	Machine string `json:"machine,omitempty"`

@@ -75,6 +75,8 @@ func (d *Diagnostic) Helpf(format string, args ...any) *Diagnostic {
 
 // List collects diagnostics. The zero List is empty and ready.
 type List struct {
+	// Docs is the address of the pages about codes, as a Cluster has it; empty for none.
+	Docs  string
 	items []*Diagnostic
 }
 

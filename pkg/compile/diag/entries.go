@@ -23,11 +23,13 @@ type Entry struct {
 	NoExample string
 }
 
-// DocsURL is the folder of the pages, one per code.
-const DocsURL = "https://lockstep.dev/diagnostics/"
-
-// URL returns the address of the page of a code.
-func (c Code) URL() string { return DocsURL + string(c) }
+// URL returns the address of the page of a code below the address of docs, empty if that is.
+func (c Code) URL(docs string) string {
+	if docs == "" {
+		return ""
+	}
+	return docs + "/diagnostics/" + string(c)
+}
 
 // Entries returns what is known about every code, in the order of their numbers.
 func Entries() []Entry { return slices.Clone(entries) }

@@ -13,8 +13,8 @@ type Record struct {
 	Edit    *EditRecord     `json:"edit,omitempty"`
 	// Waived says that a spec accepts the finding, which then does not count.
 	Waived *WaivedRecord `json:"waived,omitempty"`
-	// URL is that of the page about the code.
-	URL string `json:"url"`
+	// URL is that of the page about the code, if a Cluster names where docs are.
+	URL string `json:"url,omitempty"`
 }
 
 // RelatedRecord is a Related in JSON.
@@ -42,7 +42,7 @@ func (l *List) Records() []Record {
 	for _, d := range l.Sorted() {
 		record := Record{
 			Code: d.Code, Severity: d.Severity, Message: d.Message, Place: places.PlaceOf(d.Span), Notes: d.Notes, Help: d.Help,
-			URL: d.Code.URL(),
+			URL: d.Code.URL(l.Docs),
 		}
 		for _, r := range d.Related {
 			record.Related = append(record.Related, RelatedRecord{Message: r.Message, Place: places.PlaceOf(r.Span)})

@@ -12,7 +12,7 @@ var receiverRule = origin.Rule("receivers of alerts",
 	"who is told of alerts of our rules whose label `namespace` is this one: Prometheus' operator adds that matcher itself. Each receiver is an object of its own, so that a Secret that is missing silences nobody else")
 
 // slackText is what a message of Slack says below its title, which names alert and labels only.
-const slackText = "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n{{ .Annotations.runbook_url }}\n{{ with .Annotations.logs_url }}{{ . }}\n{{ end }}{{ end }}"
+const slackText = "{{ range .Alerts }}{{ .Annotations.summary }}\n{{ .Annotations.description }}\n{{ or .Annotations.runbook_url .Annotations.runbook }}\n{{ with .Annotations.logs_url }}{{ . }}\n{{ end }}{{ end }}"
 
 // alertReceivers compiles who is told of the alerts of a namespace, by the ways that the cluster has.
 func (b *builder) alertReceivers(c *plan.Cluster, t *plan.Tenant, namespace *plan.Value[string]) {

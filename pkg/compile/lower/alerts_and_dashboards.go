@@ -32,6 +32,9 @@ func (b *builder) alerts(c *plan.Cluster) {
 		if c.Logs.V != "" {
 			addLogsLink(&spec, &c.Logs)
 		}
+		if c.Docs.V != "" {
+			linkRunbooks(&spec, &c.Docs)
+		}
 		b.add(alertRule, "monitoring.coreos.com/v1", "PrometheusRule", monitorMeta(c, "lockstep-"+name), spec)
 	}
 }
@@ -53,6 +56,20 @@ func addLogsLink(spec *object.Node, logs *plan.Value[string]) {
 			if rules[j].Scalar("alert") == failedJobAlert {
 				rules[j].Get("annotations").Put(object.Text("logs_url", url, derivedOrigin(&logs.Origin, "the names and times of the job in place of what is in braces")))
 			}
+		}
+	}
+}
+
+// linkRunbooks makes the commands of the mixin, `kubectl mpi explain WORD`, links to the pages that they print.
+func linkRunbooks(spec *object.Node, docs *plan.Value[string]) {
+	for group := range spec.Get("groups").Items() {
+		for rule := range group.Get("rules").Items() {
+			runbook := rule.At("annotations", "runbook")
+			word, folder := strings.TrimPrefix(runbook.Scalar(), "kubectl mpi explain "), "/failures/"
+			if word == rule.Scalar("alert") {
+				folder = "/alerts/"
+			}
+			*runbook = object.Text("runbook_url", docs.V+folder+word, derivedOrigin(&docs.Origin, "the page about the alert"))
 		}
 	}
 }

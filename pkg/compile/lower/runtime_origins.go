@@ -57,6 +57,7 @@ func runtimeOrigins(c *plan.Cluster, r *plan.Runtime, network mpi.Network) (*obj
 		t.Set(&machines.PricePerHour.Origin, "metadata", "annotations", mpi.PriceAnnotation)
 	}
 	t.Set(&c.Logs.Origin, "metadata", "annotations", mpi.LogsAnnotation)
+	t.Set(&c.Docs.Origin, "metadata", "annotations", mpi.DocsAnnotation)
 	if test := c.CertificationOf(r.Name.V); test != nil {
 		from := derivedOrigin(&test.Runtime.Origin, "what a test of the runtime measured, and whether its pods are still those that were tested")
 		t.Set(from, "metadata", "labels", mpi.CertifiedLabel)

@@ -151,7 +151,9 @@ func runtimeAnnotations(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	if r.Gang.Scheduler.V != plan.GangNone {
 		annotations[mpi.GangTimeoutAnnotation] = r.Gang.Timeout.V.String()
 	}
-	texts := map[string]string{descriptionAnnotation: r.Description.V, mpi.LogsAnnotation: c.Logs.V}
+	texts := map[string]string{
+		descriptionAnnotation: r.Description.V, mpi.LogsAnnotation: c.Logs.V, mpi.DocsAnnotation: c.Docs.V,
+	}
 	if end := r.Deprecation; end != nil && r.Deprecated.V {
 		texts[successorAnnotation], texts[retireOnAnnotation], texts[reasonAnnotation] = end.Successor.V, end.RetireOn.V, end.Reason.V
 	}

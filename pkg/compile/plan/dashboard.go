@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 )
@@ -31,4 +33,13 @@ func dashboard(d *decode.Document, spec *v1alpha1.Dashboard) []Named[any] {
 		add("login.groups", derivedValue(d, &spec.Groups, any(groups), ""))
 	}
 	return values
+}
+
+// docsAddress returns the address of the pages of docs: the one in the spec, else the dashboard's, else none.
+func docsAddress(d *decode.Document, spec *v1alpha1.ClusterSpec) Value[string] {
+	if spec.Docs.BaseURL == "" && spec.Dashboard != nil {
+		host := writtenValue(d, &spec.Dashboard.Host)
+		return inheritedValue(host, "https://"+host.V+"/docs", "the dashboard serves the pages of docs")
+	}
+	return derivedValue(d, &spec.Docs.BaseURL, strings.TrimRight(spec.Docs.BaseURL, "/"), "")
 }

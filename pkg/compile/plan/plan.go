@@ -60,6 +60,8 @@ type Cluster struct {
 	Encryption Value[string]
 	// Logs is the URL of a job's logs, with its names and times in braces, or "".
 	Logs Value[string]
+	// Docs is the address before the path of a page of docs, without a slash at its end, or "".
+	Docs Value[string]
 	// Monitoring and GitOps are nil where nobody does it.
 	Monitoring *Monitoring
 	GitOps     *GitOps

@@ -136,6 +136,7 @@ func (c *Cluster) addPlatform(d *resolve.Definition[v1alpha1.Cluster]) {
 	c.Reserved = sortedNames(d.Document, spec.ReservedNamespaces)
 	c.Encryption = orDefault(d.Document, &spec.Network.Encryption, "most networks carry traffic as it is")
 	c.Logs = writtenValue(d.Document, &spec.Logs)
+	c.Docs = docsAddress(d.Document, spec)
 	c.Monitoring = monitoring(d.Document, spec.Monitoring)
 	c.GitOps = gitOps(d.Document, spec)
 	c.History = history(d.Document, spec.History)

@@ -12,6 +12,8 @@ import (
 type Report struct {
 	// Verdict is one paragraph that makes sense without the rest.
 	Verdict string
+	// Docs is the address of the pages about rules and codes, as a Cluster has it; empty for none.
+	Docs string
 	// Clauses are the parts of the verdict, the most severe first, with how severe they are; none where there is nothing to tell one from the other.
 	Clauses []group.Clause
 	// Entries are sorted: the most severe severity first, then consequence, blast radius and place.

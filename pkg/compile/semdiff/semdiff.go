@@ -98,6 +98,11 @@ func NewUnit(cluster, name string, before, after []object.Object, removals objec
 // Compare returns what a change of the specs means.
 func Compare(in Input) Report {
 	r := Report{Findings: group.FindingsOf(in.Before, in.After), Totals: Totals{Units: len(in.Units)}}
+	for _, list := range []*diag.List{in.Before, in.After} {
+		if list != nil && list.Docs != "" {
+			r.Docs = list.Docs
+		}
+	}
 	r.Findings.Unproven, r.Findings.Uncompiled, r.Findings.Deciding = in.Unproven, in.Uncompiled, in.Deciding
 	r.Findings.Waivers = group.WaiverChanges(in.WaiversBefore, in.WaiversAfter, in.Today)
 	most := samples

@@ -20,8 +20,6 @@ type Cause struct {
 	jobv1.Cause
 	// Text is the whole message: what happened, what to do, and the last lines of the program that failed.
 	Text string `json:"text"`
-	// URL is the page about the reason, empty if there is none.
-	URL string `json:"url,omitempty"`
 	// Source is the origin of the words.
 	Source CauseSource `json:"source"`
 }
@@ -37,14 +35,24 @@ const (
 	FromPods CauseSource = "pods"
 )
 
-func newCause(c jobv1.Cause, text string, source CauseSource) *Cause {
-	return &Cause{Cause: c, Text: text, URL: diagnose.PageURL(mpi.Reason(c.Reason)), Source: source}
+// pageURL is the page about a reason, by what the runtime has: users may write the record.
+func (s *jobView) pageURL(reason string) string {
+	if s.Runtime == nil {
+		return ""
+	}
+	return diagnose.PageURL(s.Runtime.Annotations[mpi.DocsAnnotation], mpi.Reason(reason))
+}
+
+func (s *jobView) newCause(c jobv1.Cause, text string, source CauseSource) *Cause {
+	c.URL = s.pageURL(c.Reason)
+	return &Cause{Cause: c, Text: text, Source: source}
 }
 
 // causeFromCondition has all words in its message: only the controller knows their parts.
-func causeFromCondition(c *metav1.Condition) *Cause {
+func (s *jobView) causeFromCondition(c *metav1.Condition) *Cause {
 	entry, _ := diagnose.ReasonDocOf(mpi.Reason(c.Reason))
-	return newCause(jobv1.Cause{Reason: c.Reason, Message: c.Message, Class: string(entry.Class)}, c.Message, FromCondition)
+	cause := jobv1.Cause{Reason: c.Reason, Message: c.Message, Class: string(entry.Class)}
+	return s.newCause(cause, c.Message, FromCondition)
 }
 
 // findCause returns what keeps the job in its phase, or what ended it, and what explains a phase that is nobody's
@@ -54,11 +62,12 @@ func (s *jobView) findCause(now jobv1.Phase) (cause *Cause, message string) {
 	switch {
 	case now == s.record.Phase && s.record.Cause != nil:
 		told := *s.record.Cause
+		told.URL = ""
 		text := observe.CauseOf(told).Text()
 		if c != nil && c.Reason == told.Reason {
 			text = c.Message
 		}
-		return newCause(told, text, FromCondition), ""
+		return s.newCause(told, text, FromCondition), ""
 	case now == jobv1.Failed || now == jobv1.Refused:
 		if found := s.causeFromPods(true); found != nil && !s.conditionIsTrue(job.Diagnosed) {
 			return found, ""
@@ -71,7 +80,7 @@ func (s *jobView) findCause(now jobv1.Phase) (cause *Cause, message string) {
 	case !isFault:
 		return nil, c.Message
 	}
-	return causeFromCondition(c), ""
+	return s.causeFromCondition(c), ""
 }
 
 // causeFromPods is what the pods of a job show that no mpi-controller looks after.
@@ -87,7 +96,7 @@ func (s *jobView) causeFromPods(over bool) *Cause {
 	if found == nil {
 		return nil
 	}
-	return newCause(*printableCause(*status.RecordedCause(*found)), printableText(found.Text()), FromPods)
+	return s.newCause(*printableCause(*status.RecordedCause(*found)), printableText(found.Text()), FromPods)
 }
 
 // inLifeOrder puts conditions into the order of a job's life; those of others come last.

@@ -108,6 +108,22 @@ func TestForgedRecords(t *testing.T) {
 	}
 }
 
+// The page of a cause is where the runtime has docs, whatever address a user writes into the record.
+func TestForgedPage(t *testing.T) {
+	cause := diagnose.Cause{Reason: diagnose.OOMKilled, Message: "Worker 0 ran out of memory"}
+	record := recordOf(cause)
+	record.Cause.URL = "https://evil.example/failures/OOMKilled"
+	for docs, want := range map[string]string{
+		"": "", "javascript:alert(1)": "", "https://docs.example.com": "https://docs.example.com/failures/OOMKilled",
+	} {
+		runtime := &job.Runtime{Annotations: map[string]string{mpi.DocsAnnotation: docs}}
+		j := JobOf(JobObjects{TrainJob: failedWith(t, cause, record), Runtime: runtime})
+		if j.Cause == nil || j.Cause.URL != want || j.Cause.Text != cause.Text() {
+			t.Errorf("docs %q: %+v", docs, j.Cause)
+		}
+	}
+}
+
 // Without a JobSet nothing else names the executor, so a record may not hide a job from the metrics.
 func TestAForgedExecutorHidesNoJob(t *testing.T) {
 	record := recordOf(diagnose.Cause{Reason: diagnose.OOMKilled, Message: "x"})

@@ -20,6 +20,8 @@ type Cause struct {
 	Lines []string `json:"lines,omitempty"`
 	// Remedy says what to do.
 	Remedy string `json:"remedy,omitempty"`
+	// URL is the address of the page about the reason, empty if the message has no link.
+	URL string `json:"url,omitempty"`
 	// Pod is the name of the pod where it happened, Machine that of its Kubernetes node, where they are known.
 	Pod     string `json:"pod,omitempty"`
 	Machine string `json:"machine,omitempty"`
@@ -43,6 +45,9 @@ func (c Cause) Text() string {
 	if c.Remedy != "" {
 		text = strings.TrimRight(text, ".") + remedyPrefix + c.Remedy
 	}
+	if c.URL != "" {
+		text = strings.TrimRight(text, ".") + pagePrefix + c.URL
+	}
 	if len(c.Lines) > 0 {
 		text += "\n" + lastLines + "\n" + strings.Join(c.Lines, "\n")
 	}
@@ -50,8 +55,10 @@ func (c Cause) Text() string {
 }
 
 const (
-	// remedyPrefix stands before the remedy, lastLines before the last lines of a program.
+	// remedyPrefix stands before the remedy, pagePrefix before the address of a page, lastLines before the last lines of
+	// a program.
 	remedyPrefix = ". What to do: "
+	pagePrefix   = ". More: "
 	lastLines    = "Last lines:"
 )
 

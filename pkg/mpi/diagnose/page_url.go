@@ -1,14 +1,17 @@
 package diagnose
 
-import "lockstep.dev/lockstep/pkg/mpi"
+import (
+	"strings"
 
-// DocsURL is the folder of the pages about reasons, one per reason: docs/failures.
-const DocsURL = "https://lockstep.dev/failures/"
+	"lockstep.dev/lockstep/pkg/mpi"
+)
 
-// PageURL is the address of the page about a reason, empty for an undocumented reason.
-func PageURL(reason mpi.Reason) string {
-	if _, documented := ReasonDocOf(reason); !documented {
+// PageURL returns the address of the page about a reason below the address of docs, such as
+// https://docs.example.com/failures/OOMKilled; empty for a reason that is not documented, and if docs is no address.
+func PageURL(docs string, reason mpi.Reason) string {
+	_, documented := ReasonDocOf(reason)
+	if !documented || !strings.HasPrefix(docs, "https://") && !strings.HasPrefix(docs, "http://") {
 		return ""
 	}
-	return DocsURL + string(reason)
+	return docs + "/failures/" + string(reason)
 }

@@ -3,6 +3,7 @@ package job_test
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,6 +160,33 @@ func TestStatusConditions(t *testing.T) {
 }
 
 // A Job may have made another pod in place of one that is still there: as many as are wanted have to be ready.
+// The end of a job links to the page of its reason, where the runtime has the address of docs; other conditions do not.
+func TestEndLinksToPage(t *testing.T) {
+	launcher := podOf(mpi.LauncherJob, 0, died(t0, 7, "Error", ""))
+	o := jobSetHas(withPods(started(trainJobOf()), launcher), jobset.JobSetFailed, t0)
+	for docs, want := range map[string]string{
+		"": "", "lockstep.example.com": "",
+		"https://docs.example.com": "https://docs.example.com/failures/LauncherFailed",
+	} {
+		o.Runtime.Annotations = map[string]string{mpi.DocsAnnotation: docs}
+		f := phase.DeriveFacts(o)
+		decision, err := decide.Decide(f, bytes.NewReader(bytes.Repeat([]byte{7}, 32)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, record := status.Compute(f, decision, nil)
+		for _, c := range after.Conditions {
+			links := strings.Contains(c.Message, ". More: "+want) && want != ""
+			if links != (want != "" && c.Type == trainer.TrainJobFailed) || strings.Contains(c.Message, "More: ") != links {
+				t.Errorf("docs %q: %s is %s", docs, c.Type, c.Message)
+			}
+		}
+		if record == nil || record.Cause == nil || record.Cause.URL != want {
+			t.Errorf("docs %q: the record is %+v", docs, record)
+		}
+	}
+}
+
 func TestMorePodsThanWanted(t *testing.T) {
 	o := withPods(started(trainJobOf()), podOf(mpi.LauncherJob, 0, ready), podOf(mpi.NodeJob, 0, ready), podOf(mpi.NodeJob, 1, ready), podOf(mpi.NodeJob, 1))
 	if c := apimeta.FindStatusCondition(statusOf(t, o, nil).Conditions, job.PodsReady); c == nil || c.Message != "all 3 pods are ready" {

@@ -101,12 +101,15 @@ func (w *world) collect() {
 	}
 }
 
-// trimmedRuntime leaves of a runtime what says how large a world is, and says where logs are kept.
+// trimmedRuntime leaves of a runtime what says how large a world is, and says where logs and docs are.
 func trimmedRuntime(runtime *job.Runtime) *job.Runtime {
 	if runtime == nil {
 		return nil
 	}
-	annotations := map[string]string{mpi.LogsAnnotation: "https://logs.example.com/{namespace}?q=%22{job}%22&from={from}&to={to}"}
+	annotations := map[string]string{
+		mpi.LogsAnnotation: "https://logs.example.com/{namespace}?q=%22{job}%22&from={from}&to={to}",
+		mpi.DocsAnnotation: "https://docs.example.com",
+	}
 	maps.Copy(annotations, runtime.Annotations)
 	trimmed := job.Runtime{Labels: runtime.Labels, Annotations: annotations, Spec: *runtime.Spec.DeepCopy()}
 	for i := range trimmed.Spec.Template.Spec.ReplicatedJobs {

@@ -32,6 +32,7 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 USER_ANNOTATION = "lockstep.dev/user"
 #: On a runtime: the URL by which people see the logs of its jobs that are over.
 LOGS_ANNOTATION = "lockstep.dev/logs"
+DOCS_ANNOTATION = "lockstep.dev/docs"
 CLUSTER_RUNTIME, RUNTIME = "ClusterTrainingRuntime", "TrainingRuntime"
 
 

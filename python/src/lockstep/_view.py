@@ -14,6 +14,7 @@ from urllib.parse import quote
 from lockstep import _kubeflow
 from lockstep._objects import (
     CONTAINER,
+    DOCS_ANNOTATION,
     JOBSET_UID_LABEL,
     LAUNCHER,
     LOGS_ANNOTATION,
@@ -209,7 +210,8 @@ class _Subject:
     def _cause(self, phase: Phase) -> tuple[Cause | None, str]:
         told = self.record.get("cause")
         if told and phase == self.record.get("phase"):
-            return _recorded_cause(told, self._whole(told, phase)), ""
+            docs = annotation(self.o.runtime or {}, DOCS_ANNOTATION)
+            return _recorded_cause(told, self._whole(told, phase), docs), ""
         if phase.finished and phase is not Phase.COMPLETE:
             return _cause_of(self.conditions["Diagnosed" if self._true("Diagnosed") else "Failed"]), ""
         kind = {Phase.COMPLETE: "Complete", Phase.QUEUED: "Suspended", Phase.SUSPENDED: "Suspended"}.get(phase, "")
@@ -344,8 +346,11 @@ def _cause_of(c: Condition) -> Cause:
     return Cause(c.reason, c.message, c.message)
 
 
-def _recorded_cause(recorded: dict[str, Any], whole: str) -> Cause:
+def _recorded_cause(recorded: dict[str, Any], whole: str, docs: str) -> Cause:
+    """The cause of a record. Its page is below the address that the runtime has: users may write the record."""
+    has_page = recorded.get("class") and docs.startswith(("https://", "http://"))
     return Cause(
+        url=f"{docs}/failures/{printable_line(recorded['reason'])}" if has_page else "",
         reason=printable_line(recorded["reason"]),
         text=whole,
         message=printable(recorded["message"]),

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The folder of the pages about reasons.
-DOCS_URL = "https://lockstep.dev/failures/"
-
 
 @dataclass(frozen=True)
 class Cause:
@@ -15,7 +12,7 @@ class Cause:
     The same words are shown by ``kubectl mpi why`` and are in the events of the job.
     """
 
-    #: Name of a closed list, such as ``OOMKilled``; every reason has a page, see :attr:`url`.
+    #: Name of a closed list, such as ``OOMKilled``; ``kubectl mpi explain`` prints the page of each.
     reason: str
     #: The whole message of the condition: what happened, what to do, and the last lines of the program.
     text: str
@@ -37,6 +34,8 @@ class Cause:
     #: Exit code of the program that failed, 128 + n after signal n, and the name of that signal; 0 and empty if there is none.
     exit_code: int = 0
     signal: str = ""
+    #: The address of the page about the reason; empty if the platform has no pages.
+    url: str = ""
 
     @property
     def where(self) -> str | None:
@@ -53,11 +52,6 @@ class Cause:
     def evidence(self) -> str:
         """What proves it: the message, and below it the last lines of the program."""
         return "\n".join((self.message, *self.lines))
-
-    @property
-    def url(self) -> str:
-        """The page about the reason; empty for one that is not documented."""
-        return DOCS_URL + self.reason if self.whose else ""
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.text}"

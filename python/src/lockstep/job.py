@@ -223,7 +223,9 @@ class Job(types.TrainJob):
     def _notes(self) -> list[tuple[str, str]]:
         notes = []
         if self.cause:
-            notes = [("why", self.cause.evidence), ("what to do", self.cause.remedy), ("more", self.cause.url)]
+            command = f"kubectl mpi explain {self.cause.reason}" if self.cause.whose else ""
+            notes = [("why", self.cause.evidence), ("what to do", self.cause.remedy)]
+            notes += [("more", self.cause.url or command)]
         elif self.message:
             notes = [("why", self.message)]
         if self.usage and self.world:

@@ -22,7 +22,7 @@ type tool struct {
 type driver struct {
 	Name           string `json:"name"`
 	Version        string `json:"version,omitempty"`
-	InformationURI string `json:"informationUri"`
+	InformationURI string `json:"informationUri,omitempty"`
 	Rules          []Rule `json:"rules,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type Rule struct {
 	ID            string        `json:"id"`
 	Short         Text          `json:"shortDescription"`
 	Full          Text          `json:"fullDescription"`
-	HelpURI       string        `json:"helpUri"`
+	HelpURI       string        `json:"helpUri,omitempty"`
 	Help          Multiformat   `json:"help"`
 	Configuration Configuration `json:"defaultConfiguration"`
 }

@@ -28,18 +28,19 @@ type Options struct {
 
 // Write writes one log with one run. The same diagnostics give the same bytes.
 func Write(w io.Writer, list *diag.List, options Options) error {
-	b := resultBuilder{locate: options.Locate, rules: map[diag.Code]int{}}
+	b := resultBuilder{docs: list.Docs, locate: options.Locate, rules: map[diag.Code]int{}}
 	results := []Result{}
 	for _, d := range list.Sorted() {
 		results = append(results, b.newResult(d))
 	}
-	return Encode(w, options.Version, b.used, results)
+	return Encode(w, options.Version, list.Docs, b.used, results)
 }
 
-// Encode writes a log with one run. Results refer to the rules by their index.
-func Encode(w io.Writer, version string, rules []Rule, results []Result) error {
+// Encode writes a log with one run. Docs is the address of the pages about rules, or empty. Results refer to the rules by
+// their index.
+func Encode(w io.Writer, version, docs string, rules []Rule, results []Result) error {
 	r := Run{ColumnKind: "unicodeCodePoints", Results: results}
-	r.Tool.Driver = driver{Name: "runtime-compiler", Version: version, InformationURI: diag.DocsURL, Rules: rules}
+	r.Tool.Driver = driver{Name: "runtime-compiler", Version: version, InformationURI: docs, Rules: rules}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
@@ -48,6 +49,7 @@ func Encode(w io.Writer, version string, rules []Rule, results []Result) error {
 
 // resultBuilder knows the rules so far.
 type resultBuilder struct {
+	docs   string
 	locate func(string) string
 	places diag.Places
 	rules  map[diag.Code]int
@@ -112,11 +114,11 @@ func (b *resultBuilder) ruleIndex(code diag.Code) int {
 	index = len(b.used)
 	b.rules[code] = index
 	entry, _ := diag.EntryOf(code)
-	help := strings.TrimSpace(entry.Why + "\n\n" + entry.Do)
+	help := cmp.Or(strings.TrimSpace(entry.Why+"\n\n"+entry.Do), string(code))
 	b.used = append(b.used, Rule{
-		ID: string(code), HelpURI: code.URL(),
+		ID: string(code), HelpURI: code.URL(b.docs),
 		Short: Text{cmp.Or(entry.Title, string(code))}, Full: Text{cmp.Or(entry.Why, string(code))},
-		Help:          Multiformat{Text: cmp.Or(help, code.URL()), Markdown: cmp.Or(help, code.URL())},
+		Help:          Multiformat{Text: help, Markdown: help},
 		Configuration: Configuration{Level: string(entry.Severity)},
 	})
 	return index

@@ -112,7 +112,9 @@ func (p *htmlPage) writeEntry(n int, e *group.Entry) {
 		p.writeNames("namespaces", e.Affected.Namespaces)
 	}
 	p.writeNames("clusters", e.Affected.Clusters)
-	p.put("<p class=\"rule\"><a href=\"%s\">%s, and how the rule “%s” knows</a></p>\n</div>\n</details>\n</li>\n", safeAddress(rule.PageURL(e.Rule)), consequence, e.Rule)
+	p.raw("<p class=\"rule\">")
+	p.putPageLink(rule.PageURL(p.docs, e.Rule), consequence+", by the rule “"+e.Rule+"”")
+	p.raw("</p>\n</div>\n</details>\n</li>\n")
 }
 
 // writeSpecLines writes the lines of the specs that are responsible.

@@ -75,7 +75,16 @@ func (p *htmlPage) writeItems(heading string, n int, item func(int)) {
 // writeReason writes a text in a format, and a link to the page about its code.
 func (p *htmlPage) writeReason(format, text, code string) {
 	p.put(format, text)
-	p.put(`<a href="%s">%s</a>`, safeAddress(diag.Code(code).URL()), code)
+	p.putPageLink(diag.Code(code).URL(p.docs), code)
 }
 
 func newMarkWord(isNew bool) string { return strings.Trim(newMark(isNew), " ()") }
+
+// putPageLink writes a text, as a link if there is a page about it.
+func (p *htmlPage) putPageLink(address, text string) {
+	if address == "" {
+		p.put("%s", text)
+		return
+	}
+	p.put(`<a href="%s">%s</a>`, safeAddress(address), text)
+}

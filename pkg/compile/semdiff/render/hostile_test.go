@@ -180,7 +180,7 @@ func TestMarkdownLimit(t *testing.T) {
 		if characterCount(text) > MarkdownLimit {
 			t.Errorf("%d entries: %d characters", n, characterCount(text))
 		}
-		rows, details := strings.Count(text, "<br>[`"), strings.Count(text, "<details><summary>")-1
+		rows, details := strings.Count(text, "<br>`"), strings.Count(text, "<details><summary>")-1
 		missing := wordBefore(text, " of less weight had no room in the table")
 		if rows+missing != n {
 			t.Errorf("%d entries: %d rows and %d that had no room", n, rows, missing)

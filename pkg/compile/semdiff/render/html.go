@@ -46,7 +46,7 @@ const (
 // HTML writes a report as a page for reviewers: the verdict, changes with filters, who reaches whom before and after, quota before and
 // after, findings and waivers. Reachability is there if the report has what was proven (review.Options.Whole).
 func HTML(w io.Writer, r *semdiff.Report, compared ComparedStates, links Links) error {
-	p := htmlPage{markup: markup{bufio.NewWriter(w)}, links: links, hidden: hiddenLines(r), tenants: map[string]int{}}
+	p := htmlPage{markup: markup{bufio.NewWriter(w)}, links: links, docs: r.Docs, hidden: hiddenLines(r), tenants: map[string]int{}}
 	matrices, quiet := reachMatrices(r)
 	gauges, gaugesLeft := changedGauges(r)
 	reach, found := len(matrices)+len(quiet) > 0, len(r.Findings.New)+len(r.Findings.Fixed)+len(r.Findings.Waived)+len(r.Findings.Waivers)+len(r.Findings.Deciding) > 0
@@ -76,6 +76,8 @@ func HTML(w io.Writer, r *semdiff.Report, compared ComparedStates, links Links) 
 type htmlPage struct {
 	markup
 	links Links
+	// docs is the address of the pages about rules and codes, or empty.
+	docs string
 	// hidden are the lines that must not be shown.
 	hidden map[findingPlace]bool
 	// tenants have numbers, by which entries are filtered; filters is how many were written.

@@ -46,7 +46,7 @@ type entryRecord struct {
 	Blast   group.AffectedNames `json:"blast"`
 	Samples []effectRecord      `json:"samples"`
 	Waived  []waivedRecord      `json:"waived,omitempty"`
-	URL     string              `json:"url"`
+	URL     string              `json:"url,omitempty"`
 }
 
 type effectRecord struct {
@@ -119,16 +119,19 @@ func JSON(w io.Writer, r *semdiff.Report, compared ComparedStates) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(jsonRecorder{}.recordOfReport(r, compared))
+	return encoder.Encode(jsonRecorder{docs: r.Docs}.recordOfReport(r, compared))
 }
 
-// jsonRecorder measures the lines that places are in.
-type jsonRecorder struct{ places diag.Places }
+// jsonRecorder measures the lines that places are in, and knows where docs are.
+type jsonRecorder struct {
+	places diag.Places
+	docs   string
+}
 
 func (c jsonRecorder) recordOfReport(r *semdiff.Report, compared ComparedStates) reportRecord {
 	result := reportRecord{
 		Compared: Sides(compared), Verdict: r.Verdict, Worst: r.Worst().String(), Entries: []entryRecord{}, Clusters: []clusterRecord{},
-		Findings: findingsRecord{Errors: r.Findings.Errors, New: diagnosticRecords(r.Findings.New), Fixed: diagnosticRecords(r.Findings.Fixed), Waived: c.recordsOfWaived(r.Findings.Waived), Waivers: c.recordsOfWaivers(r.Findings.Waivers), Deciding: r.Findings.Deciding},
+		Findings: findingsRecord{Errors: r.Findings.Errors, New: c.diagnosticRecords(r.Findings.New), Fixed: c.diagnosticRecords(r.Findings.Fixed), Waived: c.recordsOfWaived(r.Findings.Waived), Waivers: c.recordsOfWaivers(r.Findings.Waivers), Deciding: r.Findings.Deciding},
 		Totals: totalsRecord{
 			Units: r.Totals.Units, Objects: r.Totals.Objects, Added: r.Totals.Added, Removed: r.Totals.Removed, Changed: r.Totals.Changed,
 			Renamed: r.Totals.Renamed, Values: r.Totals.Values, BySeverity: map[string]int{},
@@ -150,7 +153,7 @@ func (c jsonRecorder) recordOfEntry(e *group.Entry) entryRecord {
 	result := entryRecord{
 		Rule: e.Rule, Consequence: string(e.Consequence), Severity: e.Severity.String(), Jobs: e.Jobs.String(), Title: e.Title, Help: e.Help,
 		Before: c.placeOf(e.Before), After: c.placeOf(e.After), Count: e.Count, Values: e.Values, Blast: e.Affected, Samples: []effectRecord{},
-		Waived: c.recordsOfWaived(e.Waived), URL: rule.PageURL(e.Rule),
+		Waived: c.recordsOfWaived(e.Waived), URL: rule.PageURL(c.docs, e.Rule),
 	}
 	if whoseJobs(e) != "" {
 		result.JobsOf = e.JobsOf
@@ -211,8 +214,8 @@ func (c jsonRecorder) placeOf(at source.Span) *diag.Place {
 	return &place
 }
 
-func diagnosticRecords(list []*diag.Diagnostic) []diag.Record {
-	all := &diag.List{}
+func (c jsonRecorder) diagnosticRecords(list []*diag.Diagnostic) []diag.Record {
+	all := &diag.List{Docs: c.docs}
 	all.AddCopies(list)
 	return all.Records()
 }

@@ -32,7 +32,7 @@ type Links struct {
 // Markdown writes a report as the comment on a pull request: the verdict, a table of entries, and the details of each, folded. What has
 // no room is counted, and never left out in silence.
 func Markdown(w io.Writer, r *semdiff.Report, compared ComparedStates, links Links) error {
-	m := markdownWriter{links: links}
+	m := markdownWriter{links: links, docs: r.Docs}
 	head := m.head(r)
 	foot := m.findings(&r.Findings) + fmt.Sprintf("\n<sub>%s · %s</sub>\n", escapeMarkdown(compared.String()), totalsLine(r))
 	room := MarkdownLimit - characterCount(head) - characterCount(foot) - characterCount(links.Full)*2 - reserve
@@ -48,7 +48,19 @@ const reserve = 600
 
 func characterCount(text string) int { return utf8.RuneCountInString(text) }
 
-type markdownWriter struct{ links Links }
+type markdownWriter struct {
+	links Links
+	// docs is the address of the pages about rules and codes, or empty.
+	docs string
+}
+
+// codeLink is a word in code, with a link if there is a page about it.
+func codeLink(word, address string) string {
+	if address == "" {
+		return "`" + word + "`"
+	}
+	return fmt.Sprintf("[`%s`](%s)", word, address)
+}
 
 func (m *markdownWriter) head(r *semdiff.Report) string {
 	return fmt.Sprintf("%s\n## What this changes: %s\n\n%s\n", Marker, headline(r), escapeMarkdown(r.Verdict)) + m.besideEntries(&r.Findings)
@@ -83,7 +95,7 @@ func (m *markdownWriter) entryTable(r *semdiff.Report, room int) (string, int) {
 	room -= characterCount(b.String())
 	for i := range r.Entries {
 		e := &r.Entries[i]
-		row := fmt.Sprintf("| %s %s | %s<br>[`%s`](%s) | %s | %s |\n", badges[e.Severity], e.Severity, escapeMarkdown(e.Title), e.Consequence, rule.PageURL(e.Rule),
+		row := fmt.Sprintf("| %s %s | %s<br>%s | %s | %s |\n", badges[e.Severity], e.Severity, escapeMarkdown(e.Title), codeLink(string(e.Consequence), rule.PageURL(m.docs, e.Rule)),
 			escapeMarkdown(affectedText(&e.Affected)), m.placeOfEntry(e))
 		if room -= characterCount(row); room < 0 {
 			return b.String(), i
@@ -191,13 +203,13 @@ func (m *markdownWriter) findings(f *group.Findings) string {
 	var b strings.Builder
 	found := findingsOf(f.New)
 	for _, one := range found[:min(toldSeverities, len(found))] {
-		fmt.Fprintf(&b, "- %s: %s%s (%s, [`%s`](%s))\n", one.severity, escapeMarkdown(one.message), moreLikeIt(one.more), m.placeLink(one.at, m.links.After), one.code, diag.Code(one.code).URL())
+		fmt.Fprintf(&b, "- %s: %s%s (%s, %s)\n", one.severity, escapeMarkdown(one.message), moreLikeIt(one.more), m.placeLink(one.at, m.links.After), codeLink(one.code, diag.Code(one.code).URL(m.docs)))
 	}
 	text := m.foldedList("New findings of the compiler", len(found), b.String())
 	b.Reset()
 	all := joinWaivers(f.Waived)
 	for _, w := range all[:min(toldSeverities, len(all))] {
-		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, [`%s`](%s))\n", escapeMarkdown(w.Until), newMark(w.New), escapeMarkdown(w.Reason), moreLikeIt(w.more), m.placeLink(w.At, m.links.After), w.Code, diag.Code(w.Code).URL())
+		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, %s)\n", escapeMarkdown(w.Until), newMark(w.New), escapeMarkdown(w.Reason), moreLikeIt(w.more), m.placeLink(w.At, m.links.After), codeLink(w.Code, diag.Code(w.Code).URL(m.docs)))
 	}
 	text += m.foldedList("Accepted by waivers", len(all), b.String())
 	b.Reset()
@@ -207,7 +219,7 @@ func (m *markdownWriter) findings(f *group.Findings) string {
 		if w.How == group.WaiverRemoved {
 			links = m.links.Before
 		}
-		fmt.Fprintf(&b, "- %s: %s (%s, [page of the code](%s))\n", escapeMarkdown(waiverText(w)), escapeMarkdown(w.Reason), m.placeLink(w.At, links), diag.Code(w.Code).URL())
+		fmt.Fprintf(&b, "- %s: %s (%s, %s)\n", escapeMarkdown(waiverText(w)), escapeMarkdown(w.Reason), m.placeLink(w.At, links), codeLink(w.Code, diag.Code(w.Code).URL(m.docs)))
 	}
 	text += m.foldedList("Waivers that change", len(f.Waivers), b.String())
 	if n := len(findingsOf(f.Fixed)); n > 0 {

@@ -23,7 +23,7 @@ var levels = map[rule.Severity]string{rule.Critical: "error", rule.Warning: "war
 // Code scanning knows an alert again by its fingerprints. Ours (lockstepEntry/v1) is made of the rule, the consequence, the file and the
 // text of its line, so that an alert outlives lines that move; services that want one of the line alone compute it when they take the log.
 func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
-	b := sarifRun{locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
+	b := sarifRun{docs: r.Docs, locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
 	results := []sarif.Result{}
 	for i := range r.Entries {
 		results = append(results, b.entryResult(&r.Entries[i]))
@@ -31,7 +31,7 @@ func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
 	for i := range r.Findings.Waivers {
 		results = append(results, b.waiverResult(&r.Findings.Waivers[i]))
 	}
-	return sarif.Encode(w, options.Version, b.used, results)
+	return sarif.Encode(w, options.Version, r.Docs, b.used, results)
 }
 
 // waiverResult is a waiver that differs: a warning where it accepts more, a note where it accepts less.
@@ -41,9 +41,13 @@ func (b *sarifRun) waiverResult(w *group.WaiverChange) sarif.Result {
 	if !known {
 		index = len(b.used)
 		b.rules[name] = index
+		page := ""
+		if b.docs != "" {
+			page = b.docs + "/waivers"
+		}
 		const title, doc = "What specs accept", "A waiver accepts findings of the compiler with a reason, until a day. This one is new, has changed, has expired or is gone."
 		b.used = append(b.used, sarif.Rule{
-			ID: name, HelpURI: waiversPage, Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc}, Help: sarif.Multiformat{Text: doc, Markdown: doc},
+			ID: name, HelpURI: page, Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc}, Help: sarif.Multiformat{Text: doc, Markdown: doc},
 			Configuration: sarif.Configuration{Level: "warning"},
 		})
 	}
@@ -62,10 +66,9 @@ func (b *sarifRun) waiverResult(w *group.WaiverChange) sarif.Result {
 	return r
 }
 
-const waiversPage = "https://lockstep.dev/waivers"
-
 // sarifRun knows the rules so far.
 type sarifRun struct {
+	docs   string
 	locate func(string) string
 	places diag.Places
 	rules  map[string]int
@@ -135,7 +138,7 @@ func (b *sarifRun) ruleIndex(name string) int {
 		}
 	}
 	b.used = append(b.used, sarif.Rule{
-		ID: "change/" + name, HelpURI: rule.PageURL(name), Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc},
+		ID: "change/" + name, HelpURI: rule.PageURL(b.docs, name), Short: sarif.Text{Text: title}, Full: sarif.Text{Text: doc},
 		Help: sarif.Multiformat{Text: doc, Markdown: doc}, Configuration: sarif.Configuration{Level: "warning"},
 	})
 	return index

@@ -6,13 +6,19 @@ import (
 )
 
 var logsRule = &Rule{
-	Name: "logs", Title: "Where logs are kept",
-	Doc:  "The link that people get to the logs of jobs that are over. Where logs really go is decided by who collects them.",
+	Name: "logs", Title: "Where logs and docs are",
+	Doc: "The links that people get to the logs of jobs that are over, and to the pages about reasons. Where logs really go is decided " +
+		"by who collects them.",
 	Says: []Consequence{RestartsNothing},
 	claims: func(c *match.Change) bool {
-		return isRuntime(c) && !c.Whole() && c.Path.Is("metadata", "annotations", mpi.LogsAnnotation)
+		return isRuntime(c) && !c.Whole() && (c.Path.Is("metadata", "annotations", mpi.LogsAnnotation) ||
+			c.Path.Is("metadata", "annotations", mpi.DocsAnnotation))
 	},
 	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
+		if part[0].Path.Last() == mpi.DocsAnnotation {
+			return c.effect(part, RestartsNothing, Notice, "messages link to other pages about reasons, or to none").
+				withClause("have", "other links to docs")
+		}
 		if part[0].New == nil {
 			return c.effect(part, RestartsNothing, Warning, "nobody is told any more where logs are").withClause("lose", "the link to the logs of jobs")
 		}

@@ -25,11 +25,13 @@ type Rule struct {
 	judge func(*Cluster, []*match.Change) []Effect
 }
 
-// DocsURL is the folder of the pages, one per rule.
-const DocsURL = "https://lockstep.dev/changes/"
-
-// PageURL is the address of the page about a rule.
-func PageURL(rule string) string { return DocsURL + rule }
+// PageURL is the address of the page about a rule below the address of docs, empty if that is.
+func PageURL(docs, rule string) string {
+	if docs == "" {
+		return ""
+	}
+	return docs + "/changes/" + rule
+}
 
 // comesWithOwner reports whether the object comes or goes with its namespace, its tenant or its cluster, so that it needs no words of its own.
 func comesWithOwner(change *match.Change) bool { return change.Whole() && change.Disposal.WithTenant }

@@ -45,7 +45,7 @@ func (o Observed) PublishedPodLoss() []diagnose.Cause {
 // CauseOf returns a recorded cause as package diagnose has it.
 func CauseOf(c jobv1.Cause) diagnose.Cause {
 	return diagnose.Cause{
-		Reason: mpi.Reason(c.Reason), Message: c.Message, Remedy: c.Remedy, Lines: c.Lines,
+		Reason: mpi.Reason(c.Reason), Message: c.Message, Remedy: c.Remedy, Lines: c.Lines, URL: c.URL,
 		Pod: c.Pod, Machine: c.Machine, Rank: c.Rank, ExitCode: c.ExitCode, Signal: c.Signal,
 	}
 }

@@ -52,7 +52,7 @@ func companionConditions(f *phase.Facts, d decide.Decision, applied error) *cond
 	if d.End != nil && !d.End.Succeeded {
 		why := d.End.Full()
 		why.Message = cmp.Or(why.Message, "nobody knows why")
-		c.addCause(job.Diagnosed, true, "", why)
+		c.addCause(job.Diagnosed, true, "", withPage(f, why))
 	}
 	return c
 }

@@ -68,7 +68,7 @@ func builtConditions(f *phase.Facts, d decide.Decision, applied error) *conditio
 		c.addCause(job.PodsReady, false, "", *c.state.Waiting)
 	}
 	if d.End != nil && applied == nil {
-		c.addEnd(*d.End)
+		c.addEnd(f, *d.End)
 	}
 	return c
 }

@@ -74,12 +74,21 @@ func (c *conditionBuilder) keepEarlier(kinds ...string) {
 	}
 }
 
-func (c *conditionBuilder) addEnd(e phase.JobEnd) {
+func (c *conditionBuilder) addEnd(f *phase.Facts, e phase.JobEnd) {
 	kind := trainer.TrainJobFailed
 	if e.Succeeded {
 		kind = trainer.TrainJobComplete
 	}
-	c.addCause(kind, true, "", e.Full())
+	c.addCause(kind, true, "", withPage(f, e.Full()))
+}
+
+// withPage adds the address of the page about its reason to the cause of an end. Other conditions are read again, and
+// their words become part of others.
+func withPage(f *phase.Facts, cause diagnose.Cause) diagnose.Cause {
+	if f.Runtime != nil {
+		cause.URL = diagnose.PageURL(f.Runtime.Annotations[mpi.DocsAnnotation], cause.Reason)
+	}
+	return cause
 }
 
 func (c *conditionBuilder) add(kind string, status bool, reason mpi.Reason, message string) {

@@ -117,7 +117,7 @@ func RecordedCause(c diagnose.Cause) *jobv1.Cause {
 	entry, _ := diagnose.ReasonDocOf(c.Reason)
 	return &jobv1.Cause{
 		Reason: string(c.Reason), Message: c.Message, Remedy: c.Remedy, Lines: c.Lines, Class: string(entry.Class),
-		Pod: c.Pod, Machine: c.Machine, Rank: c.Rank, ExitCode: c.ExitCode, Signal: c.Signal,
+		URL: c.URL, Pod: c.Pod, Machine: c.Machine, Rank: c.Rank, ExitCode: c.ExitCode, Signal: c.Signal,
 	}
 }
 

@@ -151,9 +151,10 @@ interface ViewProps {
 function LogView({ store, pattern, target, follow, setFollow, wrap, times }: ViewProps) {
   const box = useRef<HTMLDivElement>(null);
   const count = store.lines.length;
+  // A new function would make it measure all lines again, many times a second.
+  const getItemKey = useCallback((i: number) => store.lines[i]?.id ?? i, [store]);
   const rows = useVirtualizer({
-    count, getScrollElement: () => box.current, estimateSize: () => 20, overscan: 20,
-    getItemKey: (i) => store.lines[i]?.id ?? i,
+    count, getScrollElement: () => box.current, estimateSize: () => 20, overscan: 20, getItemKey,
   });
   useEffect(() => {
     if (follow && count > 0) rows.scrollToIndex(count - 1, { align: 'end' });

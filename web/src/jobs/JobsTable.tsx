@@ -1,7 +1,7 @@
-import { Progress, Tooltip } from '@patternfly/react-core';
-import { Table, Tbody, Th, Thead, Tr } from '@patternfly/react-table';
+import { Tooltip } from '@patternfly/react-core';
+import { Table, Th, Thead, Tr } from '@patternfly/react-table';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useRef, type ReactNode, type RefObject } from 'react';
+import { memo, useCallback, useRef, useSyncExternalStore, type ReactNode, type RefObject } from 'react';
 import { Link } from 'react-router';
 import { pageOf } from '../api/client';
 import type { Job } from '../api/types';
@@ -20,7 +20,7 @@ export function JobsTable({ jobs, view, now, set }: Props) {
   const box = useRef<HTMLDivElement>(null);
   return (
     <div className="table-box" ref={box} tabIndex={0} role="region" aria-label="Table of jobs">
-      <Table aria-label="Jobs" variant="compact" isStickyHeader gridBreakPoint="grid-lg"
+      <Table aria-label="Jobs" variant="compact" isStickyHeader gridBreakPoint=""
         aria-rowcount={jobs.length + 1}>
         <Head sort={view.sort} down={view.down} set={set} />
         <Rows jobs={jobs} now={now} box={box} />
@@ -29,26 +29,35 @@ export function JobsTable({ jobs, view, now, set }: Props) {
   );
 }
 
-// Rows draws only the rows in sight: 1,000 jobs cost as much as 30.
+// Rows draws only the rows in sight: 1,000 jobs cost as much as 30. On a wide page all rows have one height, which
+// nothing has to measure; on a narrow one they are cards.
 function Rows({ jobs, now, box }: Pick<Props, 'jobs' | 'now'> & { box: RefObject<HTMLDivElement | null> }) {
+  const wide = useWide();
+  // A new function would make it measure all rows again.
+  const getItemKey = useCallback((i: number) => jobs[i]?.uid ?? i, [jobs]);
   const rows = useVirtualizer({
-    count: jobs.length, getScrollElement: () => box.current, estimateSize: () => 45, overscan: 6,
-    getItemKey: (i) => jobs[i]?.uid ?? i,
+    count: jobs.length, getScrollElement: () => box.current, estimateSize: () => (wide ? 45 : 340), overscan: 4,
+    getItemKey,
   });
-  const items = rows.getVirtualItems();
-  const before = items[0]?.start ?? 0;
-  const after = rows.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <Tbody>
-      {before > 0 && <tr aria-hidden="true" className="gap"><td colSpan={11} style={{ height: before }} /></tr>}
-      {items.map(({ index, key }) => {
+    <tbody className="rows" role="rowgroup" style={{ height: rows.getTotalSize() }}>
+      {rows.getVirtualItems().map(({ index, key, start }) => {
         const job = jobs[index];
-        return job && <Row key={key} job={job} index={index} now={tick(job, now)} measure={rows.measureElement} />;
+        return job && (
+          <Row key={key} job={job} index={index} now={tick(job, now)} start={start}
+            measure={wide ? undefined : rows.measureElement} />
+        );
       })}
-      {after > 0 && <tr aria-hidden="true" className="gap"><td colSpan={11} style={{ height: after }} /></tr>}
-    </Tbody>
+    </tbody>
   );
 }
+
+const width = window.matchMedia('(min-width: 62rem)');
+const onWidth = (changed: () => void) => {
+  width.addEventListener('change', changed);
+  return () => width.removeEventListener('change', changed);
+};
+const useWide = () => useSyncExternalStore(onWidth, () => width.matches);
 
 // Head is drawn again only if the order changes, not while the table is scrolled.
 const Head = memo(function Head({ sort, down, set }: Pick<View, 'sort' | 'down'> & Pick<Props, 'set'>) {
@@ -56,7 +65,7 @@ const Head = memo(function Head({ sort, down, set }: Pick<View, 'sort' | 'down'>
     <Thead>
       <Tr aria-rowindex={1}>
         {headings.map((term, i) => (
-          <Th key={term} className={`col-${term}`} tooltip={null}
+          <Th key={term} tooltip={null}
             sort={{
               columnIndex: i,
               sortBy: { index: sortKeys.indexOf(sort), direction: down ? 'desc' : 'asc' },
@@ -77,18 +86,18 @@ function tick(job: Job, now: number): number {
   return young || runs ? now : Math.floor(now / 60_000) * 60_000;
 }
 
-interface RowProps { job: Job; index: number; now: number; measure: (e: Element | null) => void }
+interface RowProps { job: Job; index: number; now: number; start: number; measure?: (e: Element | null) => void }
 
-const Row = memo(function Row({ job, index, now, measure }: RowProps) {
+// A cell is a plain element: PatternFly's own, with their hundreds of variables, cost too much while the table is
+// scrolled.
+const Row = memo(function Row({ job, index, now, start, measure }: RowProps) {
   const percent = job.progress?.percent;
-  // Plain elements with PatternFly's classes: its own cells cost too much while the table is scrolled.
   const cell = (label: string, children: ReactNode, kind = '') =>
-    <td data-label={label} className={`pf-v6-c-table__td ${kind}`}>{children}</td>;
-  const cut = 'pf-m-truncate';
+    <td data-label={label} role="gridcell" className={kind}>{children}</td>;
   return (
-    <tr ref={measure} data-index={index} aria-rowindex={index + 2} className="pf-v6-c-table__tr">
-      {cell('Name', <Link to={pageOf(job.namespace, job.name)}><Text most={300}>{job.name}</Text></Link>,
-        `col-Name ${cut}`)}
+    <tr ref={measure} role="row" data-index={index} aria-rowindex={index + 2}
+      style={{ transform: `translateY(${start}px)` }}>
+      {cell('Name', <Link to={pageOf(job.namespace, job.name)}><Text most={300}>{job.name}</Text></Link>)}
       {cell('State', (
         <>
           <LightState phase={job.phase} />
@@ -97,9 +106,12 @@ const Row = memo(function Row({ job, index, now, measure }: RowProps) {
               title={shown(job.cause.message || job.cause.text, 600)}><Text most={60}>{job.cause.reason}</Text></Link>
           )}
         </>
-      ), 'col-State')}
-      {cell('Progress', percent === undefined ? '–'
-        : <Progress value={percent} size="sm" aria-label={`Progress of ${job.name}`} className="progress" />)}
+      ))}
+      {cell('Progress', percent === undefined ? '–' : (
+        <>
+          <progress value={percent} max={100} aria-label={`Progress of ${job.name}`} /> {Math.round(percent)}%
+        </>
+      ), 'number')}
       {cell('Ready', job.pods ? `${job.pods.ready}/${job.pods.want}` : '–', 'number')}
       {cell('Slots', job.world?.slots ?? '–', 'number')}
       {cell('Runtime', (
@@ -107,15 +119,15 @@ const Row = memo(function Row({ job, index, now, measure }: RowProps) {
           <Text most={100}>{job.runtime?.name}</Text>
           {frameworkOf(job) && <span className="framework">{frameworkOf(job).slice(0, 20)}</span>}
         </>
-      ), cut)}
+      ))}
       {cell('Queue', (
         <>
           <Text most={80}>{job.queue?.name}</Text>
           {!!job.queue?.position && <strong className="position">#{job.queue.position}</strong>}
         </>
-      ), cut)}
-      {cell('Owner', <Text most={80}>{ownerOf(job)}</Text>, cut)}
-      {cell('Namespace', <Text most={80}>{job.namespace}</Text>, cut)}
+      ))}
+      {cell('Owner', <Text most={80}>{ownerOf(job)}</Text>)}
+      {cell('Namespace', <Text most={80}>{job.namespace}</Text>)}
       {cell('Duration', since(job.times?.started, job.times?.ended, now), 'number')}
       {cell('Age', (
         <time dateTime={job.times?.created} title={`${clock(job.times?.created)} UTC`}>

@@ -37,11 +37,8 @@ export function LightState({ phase }: { phase: Phase }) {
   const words = phaseWords(phase);
   const Icon = icons[phase] ?? InProgressIcon;
   return (
-    <span className={`pf-v6-c-label pf-m-compact pf-m-${words.tone} state`} title={`${words.meaning} ${words.next}`}>
-      <span className="pf-v6-c-label__content">
-        <span className="pf-v6-c-label__icon"><Icon /></span>
-        <span className="pf-v6-c-label__text">{shown(phase, 40)}</span>
-      </span>
+    <span className={`tone tone-${words.tone}`} title={`${words.meaning} ${words.next}`}>
+      <Icon />{shown(phase, 40)}
     </span>
   );
 }

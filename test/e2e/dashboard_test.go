@@ -66,8 +66,8 @@ func runInBrowser(ctx SpecContext, environment ...string) string {
 	pictures, err := filepath.Abs("../../build/test/page")
 	Expect(err).NotTo(HaveOccurred())
 	world, err := json.Marshal(map[string]any{
-		"kubeconfigs": kubeconfigs, "namespace": tenant, "kubectl": filepath.Join(kubectl.folder, "kubectl"),
-		"browser": browser, "pictures": pictures,
+		"kubeconfigs": kubeconfigs, "namespace": tenant, "gpuNamespace": gpuNamespace,
+		"kubectl": filepath.Join(kubectl.folder, "kubectl"), "browser": browser, "pictures": pictures,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	tests := kubectl.command(filepath.Join(node, "node"), "node_modules/vitest/vitest.mjs", "run",

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { jobPage, kubectl, look, mpi, open, submit, withBrowser, world } from './world';
 
@@ -12,23 +14,38 @@ for step in range(1, 41):
     time.sleep(0.6)
 `;
 
-interface Why { phase: string; message?: string; cause?: { reason: string; message: string; remedy?: string } }
-const why = async (name: string) => JSON.parse(await mpi('why', name, '-o', 'json')) as Why;
+// thirsty asks for GPUs, which no machine has here.
+const thirsty = `apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: thirsty-page, namespace: ${world.gpuNamespace}}
+spec:
+  runtimeRef: {name: openmpi4-cpu}
+  trainer:
+    command: [mpirun, mpi-hello]
+    numNodes: 8
+    resourcesPerNode:
+      requests: {cpu: 50m, memory: 64Mi}
+      limits: {nvidia.com/gpu: 4}
+`;
 
-// sameWords compares the card of a failure with `kubectl mpi why`.
-async function sameWords(name: string, reason: RegExp) {
-  const page = await open('editor', jobPage(name));
+interface Why { phase: string; message?: string; cause?: { reason: string; message: string; remedy?: string } }
+const why = async (...args: string[]) => JSON.parse(await mpi('why', ...args, '-o', 'json')) as Why;
+
+// sameWords compares the card of a failure with `kubectl mpi why`. Jobs of another namespace are the admin's.
+async function sameWords(name: string, reason: RegExp, namespace?: string) {
+  const admin = { kubeconfig: world.kubeconfigs.admin };
+  const page = await open('editor', namespace ? `/jobs/${namespace}/${name}` : jobPage(name), namespace ? admin : {});
   const card = page.locator('.failure');
   await card.waitFor({ timeout: 90_000 });
   await page.locator('.failure h2', { hasText: reason }).waitFor({ timeout: 90_000 });
-  const { cause } = await why(name);
+  const { cause } = await why(name, ...(namespace ? ['-n', namespace, '--kubeconfig', admin.kubeconfig] : []));
   expect(await card.locator('.message').innerText()).toBe(cause?.message);
   if (cause?.remedy) expect(await card.locator('.remedy').innerText()).toBe(`What to do: ${cause.remedy}`);
   return page;
 }
 
 beforeAll(async () => {
-  await mpi('delete', 'watched', 'killed', 'no-image', 'held', '--wait').catch(() => '');
+  await mpi('delete', 'watched', 'killed', 'no-image', 'held', 'blocked', '--wait').catch(() => '');
   await Promise.all([
     submit('killed', ['mpirun', '--output', 'tag', 'bash', '-c',
       'echo before; sleep 3; [ $OMPI_COMM_WORLD_RANK != 3 ] || { echo cannot read the data >&2; exit 7; }; sleep 60']),
@@ -104,6 +121,34 @@ describe('UC2: from the link of an alert to the remedy', () => {
     await page.getByRole('link', { name: /^About/ }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
     await look(page, 'reason');
+  });
+
+  test('GPUs that no machine has (EC-2)', async () => {
+    const file = join(world.pictures, 'thirsty.yaml');
+    writeFileSync(file, thirsty);
+    await kubectl('delete', '-f', file, '--ignore-not-found');
+    await kubectl('create', '-f', file);
+    const page = await sameWords('thirsty-page', /^Unschedulable$/, world.gpuNamespace);
+    await page.getByText('Insufficient GPUs: requested 32').first().waitFor();
+    await look(page, 'no-gpus');
+    await kubectl('delete', '-f', file);
+  });
+
+  test('ports of MPI that a NetworkPolicy blocks (EC-3)', async () => {
+    // The network takes a moment to learn of new pods.
+    await submit('blocked', ['bash', '-c', 'sleep 10; mpirun -n 4 mpi-hello'], '--suspend');
+    const policies = () => kubectl('get', 'networkpolicy', '-n', world.namespace, '-l', 'lockstep.dev/trainjob=blocked',
+      '-o', 'name');
+    await expect.poll(policies, { timeout: 60_000 }).toContain('blocked');
+    const onlyAgents = ['ingress', 'egress'].map((way) =>
+      ({ op: 'add', path: `/spec/${way}/0/ports`, value: [{ protocol: 'TCP', port: 2222 }] }));
+    await kubectl('patch', (await policies()).trim(), '-n', world.namespace, '--type=json', '-p',
+      JSON.stringify(onlyAgents));
+    await mpi('resume', 'blocked');
+    // A network that drops packets shows blocked ports; kube-router refuses them, so that a daemon of MPI ends.
+    const page = await sameWords('blocked', /^(MPIPortsBlocked|LaunchDaemonLost)$/);
+    await look(page, 'ports-blocked');
+    await mpi('delete', 'blocked');
   });
 
   test('an image that cannot be pulled (EC-4)', async () => {

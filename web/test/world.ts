@@ -10,7 +10,8 @@ export type User = 'editor' | 'viewer' | 'stranger';
 
 // World is the cluster beside the tests. kubectl-mpi stands beside kubectl.
 interface World {
-  kubeconfigs: Record<User | 'admin', string>; namespace: string; kubectl: string; browser: string; pictures: string;
+  kubeconfigs: Record<User | 'admin', string>; namespace: string; gpuNamespace: string; kubectl: string;
+  browser: string; pictures: string;
 }
 
 export const world = JSON.parse(process.env.LOCKSTEP_PAGE_WORLD ?? 'null') as World;

@@ -110,6 +110,10 @@ func (s *jobView) startedPhase() (jobv1.Phase, *metav1.Time) {
 	if since == nil && s.JobSet != nil {
 		since = &s.JobSet.CreationTimestamp
 	}
+	// A resumed job begins anew: the condition was false all the time.
+	if resumed := s.conditionTime(trainer.TrainJobSuspended); resumed != nil && since.Before(resumed) {
+		since = resumed
+	}
 	if !s.PodsRead {
 		return s.startedPhaseWithoutPods(), since
 	}

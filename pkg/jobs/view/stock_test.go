@@ -52,6 +52,20 @@ func TestStock(t *testing.T) {
 	}
 }
 
+// A job that was resumed has been on its way since then, whatever it did before.
+func TestResumedJob(t *testing.T) {
+	at := func(before time.Duration) metav1.Time { return metav1.NewTime(now.Add(-before)) }
+	o := stock(func(pod *corev1.Pod) { pod.Spec.NodeName = "m" })
+	o.JobSet.CreationTimestamp = at(time.Hour)
+	o.TrainJob.Status.Conditions = []metav1.Condition{
+		{Type: job.PodsReady, Status: metav1.ConditionFalse, Reason: "Suspended", LastTransitionTime: at(time.Minute)},
+		{Type: trainer.TrainJobSuspended, Status: metav1.ConditionFalse, LastTransitionTime: at(time.Second)},
+	}
+	if j := JobOf(o); j.Phase != jobv1.Pulling || j.Since == nil || !j.Since.Time.Equal(at(time.Second).Time) {
+		t.Errorf("it is %s since %v", j.Phase, j.Since)
+	}
+}
+
 // TestNewJob: a job without a controller is reported after some time, or at its end.
 func TestNewJob(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -194,6 +194,8 @@ class _Subject:
         since = self._since("PodsReady")
         if since is None and self.o.jobset:
             since = parsed(self.o.jobset["metadata"].get("creationTimestamp"))
+        # A resumed job begins anew: the condition was false all the time.
+        since = max((t for t in (since, self._since("Suspended")) if t), default=None)
         if self.o.pods is None:
             return Phase.SCHEDULING, since
         pods = self._current()

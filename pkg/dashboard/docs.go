@@ -94,8 +94,7 @@ func resolveLinks(root ast.Node, folder string) {
 			return ast.WalkContinue, nil
 		}
 		file = path.Join(folder, file)
-		info, err := fs.Stat(docs.Files, file)
-		if err != nil || info.IsDir() {
+		if !isFile(file) {
 			missing = append(missing, n)
 			return ast.WalkContinue, nil
 		}
@@ -111,6 +110,11 @@ func resolveLinks(root ast.Node, folder string) {
 		}
 		n.Parent().RemoveChild(n.Parent(), n)
 	}
+}
+
+func isFile(name string) bool {
+	info, err := fs.Stat(docs.Files, name)
+	return err == nil && !info.IsDir()
 }
 
 // contents lists the pages. Folders of many small pages have a page that lists them.

@@ -16,6 +16,8 @@ type MPIRuntime struct {
 type MPIRuntimeSpec struct {
 	// Description is one sentence for people who choose a runtime.
 	Description string `json:"description,omitempty"`
+	// Documentation is the address of a page about the runtime, such as its guide or the notes of its image.
+	Documentation string `json:"documentation,omitempty" jsonschema:"format=https-url"`
 	// Framework is what the image trains with. It becomes upstream's framework label.
 	Framework Framework `json:"framework,omitempty" jsonschema:"enum=MPI,enum=Horovod,enum=DeepSpeed,enum=PyTorch,enum=TensorFlow,default=MPI"`
 	// MPI says which library is in the image.

@@ -63,6 +63,9 @@ const (
 	// as `168h`. Without it they stay.
 	FinishedJobsAnnotation = "lockstep.dev/finished-jobs-kept-for"
 
+	// DescriptionAnnotation on a runtime is a sentence for people who choose one, DocumentationAnnotation a page about it.
+	DescriptionAnnotation   = "lockstep.dev/description"
+	DocumentationAnnotation = "lockstep.dev/documentation"
 	// MinNodesAnnotation and MaxNodesAnnotation on a runtime bound the nodes of a job; a runtime without them has no bounds.
 	MinNodesAnnotation = "lockstep.dev/min-nodes"
 	MaxNodesAnnotation = "lockstep.dev/max-nodes"

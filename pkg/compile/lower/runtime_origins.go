@@ -95,7 +95,8 @@ func (t *runtimeOriginTable) metadata(r *plan.Runtime) {
 	} {
 		t.Set(from, "metadata", "labels", label)
 	}
-	t.Set(&r.Description.Origin, "metadata", "annotations", descriptionAnnotation)
+	t.Set(&r.Description.Origin, "metadata", "annotations", mpi.DescriptionAnnotation)
+	t.Set(&r.Documentation.Origin, "metadata", "annotations", mpi.DocumentationAnnotation)
 	t.Set(&r.MinNodes.Origin, "metadata", "annotations", mpi.MinNodesAnnotation)
 	t.Set(&r.MaxNodes.Origin, "metadata", "annotations", mpi.MaxNodesAnnotation)
 	t.Set(derivedFrom("the resources of one machine of the profile", offerOrigins(r.Profile)...), "metadata", "annotations", mpi.MachineAnnotation)

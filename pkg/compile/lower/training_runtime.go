@@ -18,8 +18,7 @@ import (
 // What a runtime carries besides its template, for people and their tools. What enforces the bounds
 // is the admission policy for TrainJobs, which has them as constants.
 const (
-	profileLabel          = "lockstep.dev/profile"
-	descriptionAnnotation = "lockstep.dev/description"
+	profileLabel = "lockstep.dev/profile"
 	// supportLabel and its value are upstream's way to call a runtime deprecated (kubeflow/trainer pkg/constants).
 	supportLabel = "trainer.kubeflow.org/support"
 	deprecated   = "deprecated"
@@ -152,7 +151,8 @@ func runtimeAnnotations(c *plan.Cluster, r *plan.Runtime) map[string]string {
 		annotations[mpi.GangTimeoutAnnotation] = r.Gang.Timeout.V.String()
 	}
 	texts := map[string]string{
-		descriptionAnnotation: r.Description.V, mpi.LogsAnnotation: c.Logs.V, mpi.DocsAnnotation: c.Docs.V,
+		mpi.DescriptionAnnotation: r.Description.V, mpi.DocumentationAnnotation: r.Documentation.V,
+		mpi.LogsAnnotation: c.Logs.V, mpi.DocsAnnotation: c.Docs.V,
 	}
 	if end := r.Deprecation; end != nil && r.Deprecated.V {
 		texts[successorAnnotation], texts[retireOnAnnotation], texts[reasonAnnotation] = end.Successor.V, end.RetireOn.V, end.Reason.V

@@ -17,8 +17,8 @@ import (
 // Runtime is a catalog entry.
 type Runtime struct {
 	Name Value[string]
-	// Description may be "".
-	Description Value[string]
+	// Description and Documentation may be "".
+	Description, Documentation Value[string]
 	// Framework is the value of upstream's framework label.
 	Framework      Value[string]
 	Implementation Value[mpi.Implementation]
@@ -116,6 +116,7 @@ func planRuntime(d *resolve.Definition[v1alpha1.MPIRuntime], p *Profile, sources
 	r := &Runtime{
 		Name:              writtenValue(d.Document, &d.Spec.Metadata.Name),
 		Description:       writtenValue(d.Document, &spec.Description),
+		Documentation:     writtenValue(d.Document, &spec.Documentation),
 		Framework:         derivedValue(d.Document, &spec.Framework, frameworkLabels[spec.Framework], "a plain MPI program"),
 		Implementation:    derivedValue(d.Document, &spec.MPI.Implementation, mpi.Implementation(spec.MPI.Implementation), ""),
 		Version:           writtenValue(d.Document, &spec.MPI.Version),

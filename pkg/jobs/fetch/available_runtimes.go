@@ -30,6 +30,8 @@ type AvailableRuntimes struct {
 type Runtime struct {
 	Kind           string `json:"kind"`
 	Name           string `json:"name"`
+	Description    string `json:"description,omitempty"`
+	Documentation  string `json:"documentation,omitempty"`
 	Framework      string `json:"framework,omitempty"`
 	Implementation string `json:"implementation,omitempty"`
 	Version        string `json:"version,omitempty"`
@@ -138,6 +140,8 @@ func (r *listReader) onlyQueue() string {
 func availableRuntime(key runtimeKey, runtime *job.Runtime) Runtime {
 	r := Runtime{
 		Kind: key.kind, Name: key.name, Framework: runtime.Labels[mpi.FrameworkLabel],
+		Description:    runtime.Annotations[mpi.DescriptionAnnotation],
+		Documentation:  runtime.Annotations[mpi.DocumentationAnnotation],
 		Implementation: runtime.Labels[mpi.ImplementationLabel], Version: runtime.Labels[mpi.VersionLabel],
 		Default: runtime.Labels[defaultLabel] == "true", Deprecated: runtime.Labels[supportLabel] == deprecated, Certified: runtime.Labels[mpi.CertifiedLabel],
 		MinNodes: intAnnotation(runtime, mpi.MinNodesAnnotation), MaxNodes: intAnnotation(runtime, mpi.MaxNodesAnnotation),

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/act"
 	"lockstep.dev/lockstep/pkg/jobs/certify"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
@@ -101,10 +102,10 @@ func (c *certifyCommand) run(ctx context.Context, runtime string) error {
 	if err != nil {
 		return err
 	}
-	if err := checkCanStart(ctx, api, []*trainer.TrainJob{job}); err != nil {
-		return err
+	if err := act.RefuseStart(ctx, api, job); err != nil {
+		return exitWith(exitRefused, err)
 	}
-	writeSubmitter(ctx, api, []*trainer.TrainJob{job})
+	act.Sign(ctx, api, job)
 	if _, err := c.createJobs(ctx, api, []*trainer.TrainJob{job}, launchFlags{}, nil); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/act"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/results"
 	"lockstep.dev/lockstep/pkg/mpi/diagnose"
@@ -94,7 +95,7 @@ func (k *kube) copyResults(ctx context.Context, name, file, destination string) 
 	if err != nil {
 		return results.Copied{}, err
 	}
-	writeSubmitter(ctx, c, []*trainer.TrainJob{job})
+	act.Sign(ctx, c, job)
 	if err := c.Create(ctx, job); err != nil {
 		return results.Copied{}, err
 	}

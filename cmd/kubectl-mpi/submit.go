@@ -14,20 +14,17 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/internal/cli"
+	"lockstep.dev/lockstep/pkg/jobs/act"
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
 	"lockstep.dev/lockstep/pkg/jobs/submit"
-	"lockstep.dev/lockstep/pkg/jobs/validate"
 	"lockstep.dev/lockstep/pkg/jobs/view"
-	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // submitFlags are those of `submit` that say what the job is.
@@ -317,14 +314,14 @@ func (k *kube) launchJobs(ctx context.Context, jobs []*trainer.TrainJob, f launc
 	if err != nil {
 		return err
 	}
-	if err := checkCanStart(ctx, c, jobs); err != nil {
-		return err
+	if err := act.RefuseStart(ctx, c, jobs...); err != nil {
+		return exitWith(exitRefused, err)
 	}
 	var options []client.CreateOption
 	if f.dryRun == "server" {
 		options = append(options, client.DryRunAll)
 	}
-	writeSubmitter(ctx, c, jobs)
+	act.Sign(ctx, c, jobs...)
 	all, err := k.createJobs(ctx, c, jobs, f, options)
 	printsEnd := f.wait && !f.follow && !f.isForPeople() && err == nil && f.dryRun == ""
 	if len(all) > 0 && !printsEnd { // also those before one that was refused
@@ -368,37 +365,6 @@ func (k *kube) createJobs(ctx context.Context, c client.Client, jobs []*trainer.
 	return all, nil
 }
 
-// checkCanStart refuses jobs of which one can never start, before any of them is made. A runtime that cannot be read refuses nothing here.
-func checkCanStart(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) error {
-	known := map[string]*mpijob.Runtime{}
-	for _, job := range jobs {
-		key := job.Namespace + " " + ptr.Deref(job.Spec.RuntimeRef.Kind, "") + " " + job.Spec.RuntimeRef.Name
-		runtime, read := known[key]
-		if !read {
-			runtime, _ = fetch.RuntimeOf(ctx, c, job) // nil with an error
-			known[key] = runtime
-		}
-		if runtime == nil {
-			continue
-		}
-		if err := validate.CanStart(job, *runtime); err != nil {
-			return exitWith(exitRefused, fmt.Errorf("nothing was made: %w", err))
-		}
-	}
-	return nil
-}
-
-// writeSubmitter writes into jobs who submits them, for `list --mine`. Where the API server does not say who asks, nobody is named.
-func writeSubmitter(ctx context.Context, c client.Client, jobs []*trainer.TrainJob) {
-	user, err := fetch.UserName(ctx, c)
-	if err != nil {
-		return
-	}
-	for _, job := range jobs {
-		metav1.SetMetaDataAnnotation(&job.ObjectMeta, view.UserAnnotation, user)
-	}
-}
-
 // refuseIfNeverRuns refuses a job that can never run, where that was asked for.
 func (k *kube) refuseIfNeverRuns(ctx context.Context, job *trainer.TrainJob, f launchFlags) error {
 	if !f.preflight {
@@ -416,37 +382,25 @@ func (k *kube) refuseIfNeverRuns(ctx context.Context, job *trainer.TrainJob, f l
 
 func (k *kube) printJobs(jobs []*trainer.TrainJob, f launchFlags) error {
 	for i, job := range jobs {
-		if err := submit.CheckApplied(withoutStatus(job)); err != nil {
+		if err := submit.CheckApplied(submit.Manifest(job)); err != nil {
 			return usageErrorf("%w", err)
 		}
 		if i > 0 {
 			fmt.Fprintln(k.streams.Out, "---")
 		}
 		text := func(w io.Writer) error {
-			text, err := yaml.Marshal(withoutStatus(job))
+			text, err := yaml.Marshal(submit.Manifest(job))
 			if err != nil {
 				return err
 			}
 			_, err = w.Write(text)
 			return err
 		}
-		if err := f.printResult(k.streams.Out, printable{withoutStatus(job), []string{namePrefix + job.Name}, text}); err != nil {
+		if err := f.printResult(k.streams.Out, printable{submit.Manifest(job), []string{namePrefix + job.Name}, text}); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// withoutStatus returns a job as somebody would write it.
-func withoutStatus(job *trainer.TrainJob) map[string]any {
-	metadata := map[string]any{"name": job.Name, "namespace": job.Namespace}
-	if len(job.Labels) > 0 {
-		metadata["labels"] = job.Labels
-	}
-	if len(job.Annotations) > 0 {
-		metadata["annotations"] = job.Annotations
-	}
-	return map[string]any{"apiVersion": job.APIVersion, "kind": job.Kind, "metadata": metadata, "spec": job.Spec}
 }
 
 func (k *kube) printCreated(all []createdJob, f launchFlags) error {

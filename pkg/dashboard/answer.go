@@ -71,6 +71,9 @@ func failureOf(err error) FailureDetail {
 	var bad badRequest
 	var refusal *act.SuspendRefusal
 	var many *logs.TooManyError
+	var large *http.MaxBytesError
+	var wrong mistakes
+	var cannot *act.StartRefusal
 	switch {
 	case errors.Is(err, errNoToken):
 		return FailureDetail{
@@ -87,6 +90,16 @@ func failureOf(err error) FailureDetail {
 		return FailureDetail{
 			Code: http.StatusBadRequest, Reason: "TooManyLogs", Message: many.Error(), Remedy: "Choose a role, a pod or a rank.",
 		}
+	case errors.Is(err, errTooManyChecks):
+		return FailureDetail{Code: http.StatusTooManyRequests, Reason: "TooManyChecks", Message: err.Error()}
+	case errors.As(err, &large):
+		return FailureDetail{
+			Code: http.StatusRequestEntityTooLarge, Reason: "TooLarge",
+			Message: fmt.Sprintf("the text has more than %d KiB", large.Limit>>10),
+			Remedy:  "Put files into a claim or the image.",
+		}
+	case errors.As(err, &wrong), errors.As(err, &cannot):
+		return FailureDetail{Code: http.StatusUnprocessableEntity, Reason: string(apierror.Refused), Message: err.Error()}
 	case errors.As(err, &bad):
 		return FailureDetail{Code: http.StatusBadRequest, Reason: "BadRequest", Message: bad.message}
 	case errors.As(err, &refusal):

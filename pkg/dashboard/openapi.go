@@ -14,6 +14,8 @@ type route struct {
 	// pattern is as http.ServeMux takes it.
 	pattern, summary string
 	query            []parameter
+	// body is the kind of content that the operation takes, empty for none.
+	body string
 	// answer is a value of the JSON that the operation returns, nil for other kinds of content.
 	answer any
 	// kinds are the other kinds of content, by their media types.
@@ -43,6 +45,7 @@ var (
 	aBoolean    = tree{"type": "string", "enum": []string{"true", "false"}}
 	ofNamespace = []parameter{{"namespace", "Empty for all namespaces; the user's own if it is absent.",
 		tree{"type": "string", "pattern": strings.Replace(namespacePattern, "^", "^$|^", 1)}}}
+	ofNew = append(ofNamespace[:1:1], parameter{"dryRun", "Checks the job and makes none.", aBoolean})
 	ofUID = []parameter{{"uid", "Refuses another job of the same name.", tree{"type": "string"}}}
 	ofLog = []parameter{
 		{"pod", "Only this pod.", tree{"type": "string"}},
@@ -73,6 +76,9 @@ func describe(version string, routes []route) tree {
 		operation := tree{
 			"summary": r.summary, "parameters": parametersOf(method, path, r.query),
 			"responses": tree{"200": tree{"description": r.summary, "content": content}, "default": failure},
+		}
+		if r.body != "" {
+			operation["requestBody"] = tree{"required": true, "content": tree{r.body: tree{}}}
 		}
 		if paths[path] == nil {
 			paths[path] = tree{}

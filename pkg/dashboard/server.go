@@ -29,6 +29,8 @@ type User struct {
 type Limits struct {
 	// Streams is how many streams may be open at a time, and UserStreams how many of them one user may have.
 	Streams, UserStreams int
+	// Checks is how many jobs of one user may be checked at a time before they are made: each check reads much.
+	Checks int
 	// Logs is how many pods one log may have.
 	Logs int
 	// Write is how long one write to a browser may take before its stream is closed.
@@ -42,8 +44,8 @@ type Limits struct {
 }
 
 // DefaultLimits fit one person, who runs `kubectl mpi dashboard`.
-var DefaultLimits = Limits{Streams: 64, UserStreams: 64, Logs: 64, Write: 20 * time.Second, Pods: 2 * time.Second,
-	Pulse: 15 * time.Second, Look: 15 * time.Second}
+var DefaultLimits = Limits{Streams: 64, UserStreams: 64, Checks: 4, Logs: 64, Write: 20 * time.Second,
+	Pods: 2 * time.Second, Pulse: 15 * time.Second, Look: 15 * time.Second}
 
 // SharedLimits fit the people of a cluster. A tab has up to two streams.
 func SharedLimits() Limits {
@@ -59,6 +61,7 @@ type Server struct {
 	limits  Limits
 	feeds   *feeds
 	streams openStreams
+	checks  openStreams
 	routes  *http.ServeMux
 }
 
@@ -66,7 +69,8 @@ type Server struct {
 func New(ctx context.Context, version string, user func(*http.Request) (User, error), limits Limits) *Server {
 	s := &Server{
 		user: user, version: version, limits: limits, feeds: newFeeds(ctx),
-		streams: openStreams{of: map[string]int{}}, routes: http.NewServeMux(),
+		streams: openStreams{of: map[string]int{}}, checks: openStreams{of: map[string]int{}},
+		routes: http.NewServeMux(),
 	}
 	api := s.api()
 	for _, r := range api {
@@ -108,6 +112,14 @@ func (s *Server) api() []route {
 			kinds: append(events, "text/plain"), serve: s.streaming(s.streamLogs)},
 		{pattern: job + "/bundle", summary: "A support bundle", kinds: []string{"application/gzip"},
 			serve: s.answering(s.bundle)},
+		{pattern: job + "/clone", summary: "A TrainJob like this one under a new name, not made yet", answer: Clone{},
+			serve: s.answering(s.clone)},
+		{pattern: "GET /api/v1/runtimes", summary: "Runtimes that jobs of a namespace may have", query: ofNamespace,
+			answer: Items[fetch.Runtime]{}, serve: s.answering(s.runtimes)},
+		{pattern: "GET /api/v1/choices", summary: "Queues, claims and Secrets by name, and the right to create",
+			query: ofNamespace, answer: Choices{}, serve: s.answering(s.choices)},
+		{pattern: "POST /api/v1/trainjobs", summary: "Make the TrainJob of a YAML text, or only check it", query: ofNew,
+			body: "application/yaml", answer: Created{}, serve: s.answering(s.create)},
 		{pattern: act, summary: "Suspend, resume or delete a TrainJob", query: ofUID, answer: Done{},
 			serve: s.answering(s.act)},
 	}

@@ -21,6 +21,7 @@ var listKinds = map[string]schema.GroupVersionKind{
 	"trainingruntimes":        trainer.GroupVersion.WithKind("TrainingRuntimeList"),
 	"clustertrainingruntimes": trainer.GroupVersion.WithKind("ClusterTrainingRuntimeList"),
 	"persistentvolumeclaims":  corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"),
+	"secrets":                 corev1.SchemeGroupVersion.WithKind("SecretList"),
 }
 
 // ListNames returns the names of the objects of a resource of listKinds, with a group or without. Only metadata are read.

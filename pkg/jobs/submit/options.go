@@ -77,6 +77,18 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 	return job, nil
 }
 
+// Manifest returns a job as a user writes it, without a status.
+func Manifest(job *trainer.TrainJob) map[string]any {
+	metadata := map[string]any{"name": job.Name, "namespace": job.Namespace}
+	if len(job.Labels) > 0 {
+		metadata["labels"] = job.Labels
+	}
+	if len(job.Annotations) > 0 {
+		metadata["annotations"] = job.Annotations
+	}
+	return map[string]any{"apiVersion": job.APIVersion, "kind": job.Kind, "metadata": metadata, "spec": job.Spec}
+}
+
 // setTrace says what is recorded of the run of a job, nothing for an empty text.
 func setTrace(job *trainer.TrainJob, text string) error {
 	if text == "" {

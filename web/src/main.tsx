@@ -10,6 +10,7 @@ import { applyTheme } from './parts/theme';
 import './style.css';
 
 const JobPage = lazy(() => import('./job/JobPage').then((m) => ({ default: m.JobPage })));
+const CreatePage = lazy(() => import('./create/CreatePage').then((m) => ({ default: m.CreatePage })));
 
 applyTheme();
 const router = createBrowserRouter([{
@@ -21,6 +22,7 @@ const router = createBrowserRouter([{
       path: '/jobs/:namespace/:name/:tab?',
       element: <Suspense fallback={<Loading what="the job" />}><JobPage /></Suspense>,
     },
+    { path: '/create', element: <Suspense fallback={<Loading what="the form" />}><CreatePage /></Suspense> },
     { path: '*', element: <Empty page title="There is no such page">Use the link Jobs above.</Empty> },
   ],
 }]);

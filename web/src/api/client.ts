@@ -11,7 +11,7 @@ const lost = () => new Problem(0, 'Unreachable', 'The dashboard does not answer.
   'Check that `kubectl mpi dashboard` still runs, or reload the page to log in again. It connects again by itself.');
 
 // ask sends a request and returns its JSON. A failure is always a Problem.
-async function ask<T>(path: string, init?: RequestInit, begun?: (answer: Response) => void): Promise<T> {
+export async function ask<T>(path: string, init?: RequestInit, begun?: (answer: Response) => void): Promise<T> {
   let answer: Response;
   try {
     answer = await fetch(path, { ...init, headers: { Accept: 'application/json', ...init?.headers } });
@@ -41,6 +41,8 @@ export const jobPath = (namespace: string, name: string, rest = '') =>
   `/api/v1/trainjobs/${part(namespace)}/${part(name)}${rest}`;
 export const pageOf = (namespace: string, name: string, tab = '') =>
   `/jobs/${part(namespace)}/${part(name)}${tab && `/${tab}`}`;
+export const createPath = (namespace?: string) => `/create${namespace ? `?ns=${part(namespace)}` : ''}`;
+export const repeatPath = (namespace: string, name: string) => `/create?from=${part(namespace)}/${part(name)}`;
 export const reasonPage = (reason: string) => `/docs/failures/${part(reason)}`;
 
 // act asks for an action. The header keeps other sites from doing the same.

@@ -2,8 +2,8 @@ import {
   Button, Modal, ModalBody, ModalFooter, ModalHeader, Tooltip,
 } from '@patternfly/react-core';
 import { useState } from 'react';
-import { useNavigate } from 'react-router';
-import { act, jobPath, Problem } from '../api/client';
+import { Link, useNavigate } from 'react-router';
+import { act, jobPath, Problem, repeatPath } from '../api/client';
 import type { ActionName, Job, JobDetail } from '../api/types';
 import { Trouble } from '../parts/parts';
 import { shown } from '../words/format';
@@ -46,6 +46,12 @@ export function Actions({ detail }: { detail: JobDetail }) {
         );
         return why ? <Tooltip key={action} content={shown(why, 400)}>{button}</Tooltip> : button;
       })}
+      <Tooltip content="Open the form with this job in it, under a new name: change what you like, and create it.">
+        <Link className="pf-v6-c-button pf-m-secondary pf-m-small"
+          to={repeatPath(detail.job.namespace, detail.job.name)}>
+          Repeat
+        </Link>
+      </Tooltip>
       <Tooltip content="Download an archive with the objects, events and last lines of the job, for a person who helps.
         It has no Secrets. Look through it before you pass it on.">
         <Button component="a" variant="secondary" size="sm" download

@@ -5,8 +5,8 @@ import { CubesIcon } from '@patternfly/react-icons/dist/esm/icons/cubes-icon';
 import { SearchIcon } from '@patternfly/react-icons/dist/esm/icons/search-icon';
 import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useMemo, useRef, useState } from 'react';
-import { useSearchParams } from 'react-router';
-import { get, listStreamPath } from '../api/client';
+import { Link, useSearchParams } from 'react-router';
+import { createPath, get, listStreamPath } from '../api/client';
 import { useStream, type Reducers } from '../api/stream';
 import type { Items, Job, JobList, Phase } from '../api/types';
 import { Choice } from '../parts/Choice';
@@ -66,6 +66,9 @@ export function JobsPage() {
           {data && `${filtered ? `${rows.length} of ` : ''}${all.length} ${all.length === 1 ? 'job' : 'jobs'}`}
           {data && !trouble && <span className="live">live</span>}
         </span>
+        <Link className="pf-v6-c-button pf-m-primary pf-m-small" to={createPath(namespace ?? session?.namespace)}>
+          Create a job
+        </Link>
         <ul className="counts" aria-label="Jobs by state">
           {counts.map(([phase, n]) => (
             <li key={phase}>
@@ -166,7 +169,8 @@ function NoJobs({ namespace, withheld }: { namespace?: string; withheld: boolean
   }
   return (
     <Empty title={namespace ? `No jobs in ${shown(namespace, 80)}` : 'No jobs yet'} icon={CubesIcon}>
-      <p>New jobs appear here at once, without a reload. A first one:</p>
+      <p>New jobs appear here at once, without a reload. <Link to={createPath(namespace)}>Create a job</Link>, or in a
+        terminal:</p>
       <pre className="command">kubectl mpi submit first --runtime RUNTIME --nodes 2 -- mpirun ./program</pre>
       <p><code>kubectl mpi runtimes</code> lists the runtimes.</p>
     </Empty>

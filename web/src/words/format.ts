@@ -48,6 +48,8 @@ export function since(from: string | undefined, to: string | undefined, now: num
   return began === undefined ? '–' : span(((at(to) ?? now) - began) / 1_000);
 }
 
+export const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? '' : 's'}`;
+
 export function bytes(n: number | undefined): string {
   if (n === undefined) return '–';
   const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

@@ -3,20 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/compare"
-	"lockstep.dev/lockstep/pkg/mpi"
-	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/jobs/fetch"
 )
 
 func newDiff(k *kube) *cobra.Command {
@@ -56,18 +50,7 @@ func (k *kube) readRun(ctx context.Context, name string) (compare.Run, error) {
 	if err != nil {
 		return compare.Run{}, err
 	}
-	run := compare.Run{TrainJob: job, Now: time.Now()}
-	var set jobset.JobSet
-	if k.reader.Get(ctx, client.ObjectKeyFromObject(job), &set) == nil && mpijob.ClaimOf(job, &set) == mpijob.Own {
-		run.JobSet = &set
-	}
-	var hostfile corev1.ConfigMap
-	read := k.reader.Get(ctx, client.ObjectKey{Namespace: job.Namespace, Name: mpi.HostfileConfigMapName(job.Name)}, &hostfile) == nil
-	var runtime mpijob.Runtime
-	if text := hostfile.Data[mpijob.SnapshotKey]; read && mpijob.ClaimOf(job, &hostfile) == mpijob.Own && json.Unmarshal([]byte(text), &runtime) == nil {
-		run.Snapshot, run.Digest = &runtime, mpijob.Digest(text)
-	}
-	return run, nil
+	return fetch.ReadRun(ctx, k.reader, job), nil
 }
 
 func writeDiff(w io.Writer, names []string, result compare.Comparison) error {

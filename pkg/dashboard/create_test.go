@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -146,15 +147,33 @@ func TestAFormHasWhatItOffers(t *testing.T) {
 		"no secrets":     {"jane", "/api/v1/choices", `"what":"secrets","why":"User 'jane' lacks 'list'`},
 		"may create":     {"jane", "/api/v1/choices", `"create":{"allowed":true}`},
 		"may not create": {"vera", "/api/v1/choices", `"You may not create jobs in namespace team: `},
-		"clone":          {"vera", "/api/v1/trainjobs/team/train/clone", `{"name":"train-3","yaml":"apiVersion: trainer`},
+		"compare": {"vera", "/api/v1/compare?job=team/train&job=team/train-2", `{"what":"nodes","values":["5","7"],` +
+			`"differs":[false,true]}`},
+		"clone": {"vera", "/api/v1/trainjobs/team/train/clone", `{"name":"train-3","yaml":"apiVersion: trainer`},
 	} {
 		w := httptest.NewRecorder()
 		pageOf(t, c, tc.user).ServeHTTP(w, httptest.NewRequest(http.MethodGet, tc.path, nil))
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), tc.has) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
-		if strings.Contains(w.Body.String(), "joe") {
+		if name == "clone" && strings.Contains(w.Body.String(), "joe") {
 			t.Errorf("%s: a clone has the owner of the old job: %s", name, w.Body)
+		}
+	}
+}
+
+func TestWhatCannotBeComparedIsNamed(t *testing.T) {
+	for query, want := range map[string]string{
+		"job=team/train": "1 jobs are named, and 2 to 8 can be compared",
+		"job=a/b" + strings.Repeat("&job=a/b", 8):           "9 jobs are named",
+		"job=team/train&job=../train":                       "name it as NAMESPACE/NAME",
+		"job=team/train&job=team/none":                      "NoKind",
+		"job=team/train&job=team/" + url.QueryEscape("a/b"): "name it as NAMESPACE/NAME",
+	} {
+		w := httptest.NewRecorder()
+		pageOf(t, &cluster{}, "jane").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/compare?"+query, nil))
+		if w.Code == http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
 		}
 	}
 }

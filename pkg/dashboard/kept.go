@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/kept"
@@ -14,8 +15,12 @@ import (
 
 // readObjects reads a job, or the history of a job that is gone. The second result is nil for a live job.
 func (v *visit) readObjects(ctx context.Context) (view.JobObjects, *kept.Job, error) {
-	o, err := fetch.ReadJob(ctx, v.c, v.key())
-	found, err := v.keptIfGone(ctx, err)
+	return v.readObjectsOf(ctx, v.key())
+}
+
+func (v *visit) readObjectsOf(ctx context.Context, key client.ObjectKey) (view.JobObjects, *kept.Job, error) {
+	o, err := fetch.ReadJob(ctx, v.c, key)
+	found, err := v.keptOfIfGone(ctx, key, err)
 	if err != nil || found == nil {
 		return o, nil, err
 	}
@@ -27,18 +32,21 @@ func (v *visit) readObjects(ctx context.Context) (view.JobObjects, *kept.Job, er
 // keptIfGone takes the error of reading a job. For a job that is gone it returns what the history keeps of it, if any,
 // in place of the error.
 func (v *visit) keptIfGone(ctx context.Context, err error) (*kept.Job, error) {
+	return v.keptOfIfGone(ctx, v.key(), err)
+}
+
+func (v *visit) keptOfIfGone(ctx context.Context, key client.ObjectKey, err error) (*kept.Job, error) {
 	if !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	if found, failed := v.findKept(ctx); failed == nil && found != nil {
+	if found, failed := v.findKept(ctx, key); failed == nil && found != nil {
 		return found, nil
 	}
 	return nil, err
 }
 
-// findKept returns the youngest kept job of the name in the path, nil without one.
-func (v *visit) findKept(ctx context.Context) (*kept.Job, error) {
-	key := v.key()
+// findKept returns the youngest kept job of a name, nil without one.
+func (v *visit) findKept(ctx context.Context, key client.ObjectKey) (*kept.Job, error) {
 	return kept.Client{REST: v.core.RESTClient()}.Find(ctx, key.Namespace, key.Name)
 }
 
@@ -47,7 +55,7 @@ func (v *visit) findKept(ctx context.Context) (*kept.Job, error) {
 func (v *visit) sendKeptLogs(
 	q logRequest, wanted func(*kept.Job) bool, note func(string), give func([]logs.Line) error,
 ) (bool, error) {
-	found, err := v.findKept(v.Context())
+	found, err := v.findKept(v.Context(), v.key())
 	if err != nil || found == nil || found.Log.Bytes == 0 || !wanted(found) {
 		return false, nil //nolint:nilerr // a cluster without a history is no fault
 	}

@@ -45,7 +45,9 @@ var (
 	aBoolean    = tree{"type": "string", "enum": []string{"true", "false"}}
 	ofNamespace = []parameter{{"namespace", "Empty for all namespaces; the user's own if it is absent.",
 		tree{"type": "string", "pattern": strings.Replace(namespacePattern, "^", "^$|^", 1)}}}
-	ofNew = append(ofNamespace[:1:1], parameter{"dryRun", "Checks the job and makes none.", aBoolean})
+	ofNew      = append(ofNamespace[:1:1], parameter{"dryRun", "Checks the job and makes none.", aBoolean})
+	ofCompared = []parameter{{"job", "A run, as NAMESPACE/NAME; two to eight of them.",
+		tree{"type": "array", "items": tree{"type": "string"}, "minItems": 2, "maxItems": mostCompared}}}
 	ofUID = []parameter{{"uid", "Refuses another job of the same name.", tree{"type": "string"}}}
 	ofLog = []parameter{
 		{"pod", "Only this pod.", tree{"type": "string"}},

@@ -120,6 +120,8 @@ func (s *Server) api() []route {
 			query: ofNamespace, answer: Choices{}, serve: s.answering(s.choices)},
 		{pattern: "POST /api/v1/trainjobs", summary: "Make the TrainJob of a YAML text, or only check it", query: ofNew,
 			body: "application/yaml", answer: Created{}, serve: s.answering(s.create)},
+		{pattern: "GET /api/v1/compare", summary: "What differs between runs", query: ofCompared, answer: Comparison{},
+			serve: s.answering(s.compare)},
 		{pattern: act, summary: "Suspend, resume or delete a TrainJob", query: ofUID, answer: Done{},
 			serve: s.answering(s.act)},
 	}

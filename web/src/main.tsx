@@ -11,6 +11,7 @@ import './style.css';
 
 const JobPage = lazy(() => import('./job/JobPage').then((m) => ({ default: m.JobPage })));
 const CreatePage = lazy(() => import('./create/CreatePage').then((m) => ({ default: m.CreatePage })));
+const ComparePage = lazy(() => import('./compare/ComparePage').then((m) => ({ default: m.ComparePage })));
 
 applyTheme();
 const router = createBrowserRouter([{
@@ -23,6 +24,7 @@ const router = createBrowserRouter([{
       element: <Suspense fallback={<Loading what="the job" />}><JobPage /></Suspense>,
     },
     { path: '/create', element: <Suspense fallback={<Loading what="the form" />}><CreatePage /></Suspense> },
+    { path: '/compare', element: <Suspense fallback={<Loading what="the runs" />}><ComparePage /></Suspense> },
     { path: '*', element: <Empty page title="There is no such page">Use the link Jobs above.</Empty> },
   ],
 }]);

@@ -4,7 +4,7 @@ import { emptyJob, write, type Form } from '../src/create/form';
 import { problemsOf } from '../src/create/rules';
 import { random, someForm } from '../src/create/some';
 import { textOf } from '../src/create/text';
-import { look, mpi, open, withBrowser, world } from './world';
+import { jobPage, look, mpi, open, withBrowser, world } from './world';
 
 withBrowser();
 
@@ -78,6 +78,26 @@ describe('UC1a: a new user, without YAML', () => {
     expect(await page.locator('.code.same').innerText()).toContain('env={"LR": "0.1"}');
     await page.close();
   });
+});
+
+test('two runs are compared', async () => {
+  const page = await open('editor', jobPage('by-form'));
+  await page.getByRole('link', { name: 'Compare' }).click();
+  await page.getByText('Choose two runs or more').waitFor();
+  await page.getByLabel('Job to compare').fill('by-form-2');
+  await page.keyboard.press('Enter');
+  const row = page.getByRole('row', { name: /env LR/ }).first();
+  await row.waitFor();
+  expect(await row.innerText()).toMatch(/0\.1\s+0\.2/);
+  await page.getByRole('row', { name: /^loss/ }).waitFor();
+  await page.getByRole('row', { name: /^Running/ }).waitFor();
+  await look(page, 'compare');
+  const words = await mpi('diff', 'by-form', 'by-form-2', '-o', 'json');
+  for (const { what } of (JSON.parse(words) as { differences: { what: string }[] }).differences) {
+    await page.getByRole('rowheader', { name: what, exact: true }).first().waitFor();
+  }
+  await page.setViewportSize({ width: 320, height: 800 });
+  await look(page, 'compare-narrow');
 });
 
 describe('the form and the YAML', () => {

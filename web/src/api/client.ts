@@ -43,6 +43,7 @@ export const pageOf = (namespace: string, name: string, tab = '') =>
   `/jobs/${part(namespace)}/${part(name)}${tab && `/${tab}`}`;
 export const createPath = (namespace?: string) => `/create${namespace ? `?ns=${part(namespace)}` : ''}`;
 export const repeatPath = (namespace: string, name: string) => `/create?from=${part(namespace)}/${part(name)}`;
+export const comparePath = (namespace: string, name: string) => `/compare?job=${part(namespace)}/${part(name)}`;
 export const reasonPage = (reason: string) => `/docs/failures/${part(reason)}`;
 
 // act asks for an action. The header keeps other sites from doing the same.

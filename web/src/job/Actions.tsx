@@ -3,7 +3,7 @@ import {
 } from '@patternfly/react-core';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { act, jobPath, Problem, repeatPath } from '../api/client';
+import { act, comparePath, jobPath, Problem, repeatPath } from '../api/client';
 import type { ActionName, Job, JobDetail } from '../api/types';
 import { Trouble } from '../parts/parts';
 import { shown } from '../words/format';
@@ -50,6 +50,12 @@ export function Actions({ detail }: { detail: JobDetail }) {
         <Link className="pf-v6-c-button pf-m-secondary pf-m-small"
           to={repeatPath(detail.job.namespace, detail.job.name)}>
           Repeat
+        </Link>
+      </Tooltip>
+      <Tooltip content="See what differed between this run and others, and how each went.">
+        <Link className="pf-v6-c-button pf-m-secondary pf-m-small"
+          to={comparePath(detail.job.namespace, detail.job.name)}>
+          Compare
         </Link>
       </Tooltip>
       <Tooltip content="Download an archive with the objects, events and last lines of the job, for a person who helps.

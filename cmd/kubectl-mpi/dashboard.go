@@ -22,6 +22,13 @@ import (
 type dashboardFlags struct {
 	port      int
 	noBrowser bool
+	// first is the path of the page that is opened first, empty for the list.
+	first string
+}
+
+func (f *dashboardFlags) registerFlags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.port, "port", 0, "port on 127.0.0.1; 0 takes a free one")
+	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "only print the address")
 }
 
 func newDashboard(k *kube) *cobra.Command {
@@ -43,9 +50,7 @@ printed then. Ctrl-C ends it.`,
 		Args: cli.ArgsBetween(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return k.serveDashboard(cmd.Context(), f) },
 	}
-	flags := cmd.Flags()
-	flags.IntVar(&f.port, "port", 0, "port on 127.0.0.1; 0 takes a free one")
-	flags.BoolVar(&f.noBrowser, "no-browser", false, "only print the address")
+	f.registerFlags(cmd)
 	return cmd
 }
 
@@ -76,6 +81,7 @@ func (k *kube) serveDashboard(ctx context.Context, f dashboardFlags) error {
 	guard := dashboard.NewGuard(port, inner, func(next string) {
 		fmt.Fprintf(k.streams.ErrOut, "Opened. For another browser: %s\n", next)
 	})
+	guard.First = f.first
 	fmt.Fprintf(k.streams.Out, "%s\n", guard.Address())
 	fmt.Fprintln(k.streams.ErrOut, "The page is served until Ctrl-C.")
 	if !f.noBrowser {
@@ -101,17 +107,22 @@ func openBrowser(ctx context.Context, address string) (remove func(), err error)
 	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
 		return remove, err
 	}
-	program, args := "xdg-open", []string{file}
+	return remove, startBrowser(ctx, file)
+}
+
+// startBrowser asks the desktop to open a file or an address.
+func startBrowser(ctx context.Context, what string) error {
+	program, args := "xdg-open", []string{what}
 	switch runtime.GOOS {
 	case "darwin":
 		program = "open"
 	case "windows":
-		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
+		program, args = "rundll32", []string{"url.dll,FileProtocolHandler", what}
 	}
-	browser := exec.CommandContext(ctx, program, args...) //nolint:gosec // our own file
+	browser := exec.CommandContext(ctx, program, args...) //nolint:gosec // our own file, or an address
 	if err := browser.Start(); err != nil {
-		return remove, err
+		return err
 	}
 	go func() { _ = browser.Wait() }()
-	return remove, nil
+	return nil
 }

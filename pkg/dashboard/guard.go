@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
@@ -18,6 +19,8 @@ type Guard struct {
 	Port string
 	// Inner answers who was let in.
 	Inner http.Handler
+	// First is the path of the page that the key opens, `/` if it is empty.
+	First string
 	// Opened is called after the key was used, with the address for another browser.
 	Opened func(address string)
 
@@ -98,6 +101,6 @@ func (g *Guard) start(w http.ResponseWriter, r *http.Request) {
 		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	http.Redirect(w, r, cmp.Or(g.First, "/"), http.StatusSeeOther)
 	g.Opened(g.Address())
 }

@@ -31,12 +31,16 @@ func TestGuardLetsInOneBrowser(t *testing.T) {
 	inner := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	var next []string
 	g := NewGuard("8765", inner, func(address string) { next = append(next, address) })
+	g.First = "/jobs/team/train"
 	address := strings.TrimPrefix(g.Address(), "http://127.0.0.1:8765")
 
 	w := browser{method: "GET", host: "127.0.0.1:8765", path: address}.ask(g)
 	cookie, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
 	if w.Code != http.StatusSeeOther || !strings.Contains(w.Header().Get("Set-Cookie"), "HttpOnly; SameSite=Strict") {
 		t.Fatalf("the key is answered with %d, %v", w.Code, w.Header())
+	}
+	if first := w.Header().Get("Location"); first != "/jobs/team/train" {
+		t.Errorf("the key opens %s", first)
 	}
 	if w := (browser{method: "GET", host: "127.0.0.1:8765", path: address}).ask(g); w.Code != http.StatusUnauthorized {
 		t.Errorf("the key works twice: %d", w.Code)

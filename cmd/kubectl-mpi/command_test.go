@@ -226,6 +226,7 @@ func TestRuntimes(t *testing.T) {
 	} {
 		objects = append(objects, &trainer.ClusterTrainingRuntime{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, Annotations: map[string]string{
 			mpi.MaxNodesAnnotation: "8", mpi.MachineAnnotation: "cpu=96,memory=1Ti,nvidia.com/gpu=8",
+			mpi.DescriptionAnnotation: "For tests.", mpi.DocumentationAnnotation: "https://docs.example.com",
 		}}})
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Annotations: map[string]string{"lockstep.dev/runtimes": "a,b", "lockstep.dev/external-runtimes": "c"}}}
@@ -240,7 +241,7 @@ func TestRuntimes(t *testing.T) {
 	if limited.out != "cpu 96, memory 4Gi, nvidia.com/gpu 8" {
 		t.Errorf("a node may ask for %s%s", limited.out, limited.errOut)
 	}
-	if wide := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes", "-o", "wide"); !strings.Contains(wide.out, "CERTIFIED") || !strings.Contains(wide.out, "2026-11-26   ClusterTrainingRuntime") {
+	if wide := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes", "-o", "wide"); !strings.Contains(wide.out, "CERTIFIED") || !strings.Contains(wide.out, "For tests.    https://docs.example.com") || !strings.Contains(wide.out, "2026-11-26   ClusterTrainingRuntime") {
 		t.Error(wide.out)
 	}
 	unlimited := runWith(t, objects, interceptor.Funcs{}, "runtimes", "-o", "name")

@@ -20,7 +20,7 @@ func newRuntimes(k *kube) *cobra.Command {
 many it may have, slots per node, what a node requests, and the most that it may request. Which of them the tenant may use is said by its namespace, which not everybody may read.`,
 		Example: `  kubectl mpi runtimes
 
-  # Images too, and which were certified on this cluster
+  # Images, descriptions and links too, and which were certified on this cluster
   kubectl mpi runtimes -o wide`,
 		Args: cli.ArgsBetween(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,12 +55,13 @@ many it may have, slots per node, what a node requests, and the most that it may
 func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) error {
 	rows := [][]string{{"NAME", "MPI", "NODES", "MOST", "SLOTS", "NODE GETS", "AT MOST"}}
 	if wide {
-		rows[0] = append(rows[0], "CERTIFIED", "KIND", "IMAGE")
+		rows[0] = append(rows[0], "CERTIFIED", "KIND", "IMAGE", "DESCRIPTION", "DOCUMENTATION")
 	}
 	for _, r := range offer.Runtimes {
 		row := []string{r.Name + defaultOrDeprecated(r), cmp.Or(r.ImplementationName(), "-"), numberOrDash(r.Nodes), numberOrDash(r.MaxNodes), numberOrDash(r.SlotsPerNode), cmp.Or(r.Resources, "-"), cmp.Or(r.Most, "-")}
 		if wide {
-			row = append(row, cmp.Or(r.Certified, "-"), r.Kind, cmp.Or(r.Image, "-"))
+			row = append(row, cmp.Or(r.Certified, "-"), r.Kind, cmp.Or(r.Image, "-"), cmp.Or(r.Description, "-"),
+				cmp.Or(r.Documentation, "-"))
 		}
 		rows = append(rows, row)
 	}

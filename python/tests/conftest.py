@@ -59,7 +59,12 @@ class Cluster:
                         "lockstep.dev/mpi-implementation": "OpenMPI",
                         "lockstep.dev/mpi-version": "5.0.7",
                     },
-                    "annotations": {"lockstep.dev/max-nodes": "8", "lockstep.dev/docs": "https://docs.example.com"},
+                    "annotations": {
+                        "lockstep.dev/max-nodes": "8",
+                        "lockstep.dev/docs": "https://docs.example.com",
+                        "lockstep.dev/description": "For tests.",
+                        "lockstep.dev/documentation": "https://d",
+                    },
                 },
                 "spec": {
                     "mlPolicy": {"numNodes": 2, "mpi": mpi},

@@ -352,6 +352,7 @@ def test_delete(cluster: Cluster, client: MPIClient) -> None:
 def test_runtimes(client: MPIClient) -> None:
     (mpi,) = client.runtimes()
     assert (mpi.name, mpi.implementation, mpi.version, mpi.max_nodes, mpi.min_nodes) == ("mpi", "OpenMPI", "5.0.7", 8, None)
+    assert (mpi.description, mpi.documentation, mpi.default) == ("For tests.", "https://d", False)
     assert mpi.world is not None
     assert (mpi.world.nodes, mpi.world.slots, mpi.world.pods) == (2, 4, 2)
 

@@ -13,6 +13,9 @@ from kubeflow_trainer_api import models
 
 from lockstep._objects import (
     CONTAINER,
+    DEFAULT_LABEL,
+    DESCRIPTION_ANNOTATION,
+    DOCUMENTATION_ANNOTATION,
     FRAMEWORK_LABEL,
     IMPLEMENTATION_LABEL,
     INDEX_LABEL,
@@ -22,6 +25,7 @@ from lockstep._objects import (
     VERSION_LABEL,
     Object,
     Objects,
+    annotation,
     labels,
     name,
     role,
@@ -87,6 +91,9 @@ def runtime(o: Object, kind: str) -> Runtime:
         world=asked(o, {}),
         min_nodes=least,
         max_nodes=most,
+        description=annotation(o, DESCRIPTION_ANNOTATION),
+        documentation=annotation(o, DOCUMENTATION_ANNOTATION),
+        default=labels(o).get(DEFAULT_LABEL) == "true",
     )
 
 

@@ -33,6 +33,10 @@ USER_ANNOTATION = "lockstep.dev/user"
 #: On a runtime: the URL by which people see the logs of its jobs that are over.
 LOGS_ANNOTATION = "lockstep.dev/logs"
 DOCS_ANNOTATION = "lockstep.dev/docs"
+#: What a compiled runtime has for people who choose one (pkg/mpi, pkg/compile/lower).
+DESCRIPTION_ANNOTATION = "lockstep.dev/description"
+DOCUMENTATION_ANNOTATION = "lockstep.dev/documentation"
+DEFAULT_LABEL = "lockstep.dev/default"
 CLUSTER_RUNTIME, RUNTIME = "ClusterTrainingRuntime", "TrainingRuntime"
 
 

@@ -32,6 +32,11 @@ class Runtime(types.Runtime):
     #: Bounds for the nodes of a job, None where there are none.
     min_nodes: int | None = None
     max_nodes: int | None = None
+    #: A sentence about the runtime, and the address of a page about it; empty without one.
+    description: str = ""
+    documentation: str = ""
+    #: Whether tools offer it first.
+    default: bool = False
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,9 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		jane, stranger = serve("jane", cliGroup, mine), serve("stranger", "nobody", mine)
 	})
 
-	ask := func(server *httptest.Server, method, path string) (int, string) {
+	send := func(server *httptest.Server, method, path, body string) (int, string) {
 		GinkgoHelper()
-		request, err := http.NewRequest(method, server.URL+path, nil) //nolint:noctx // a test
+		request, err := http.NewRequest(method, server.URL+path, strings.NewReader(body)) //nolint:noctx // a test
 		Expect(err).NotTo(HaveOccurred())
 		request.Header.Set(dashboard.ActionHeader, "1")
 		answer, err := http.DefaultClient.Do(request)
@@ -70,6 +70,10 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		return answer.StatusCode, string(text)
 	}
+	ask := func(server *httptest.Server, method, path string) (int, string) {
+		GinkgoHelper()
+		return send(server, method, path, "")
+	}
 	jobOf := func(namespace, rest string) string {
 		return "/api/v1/trainjobs/" + namespace + "/secret-of-" + namespace + rest
 	}
@@ -78,7 +82,9 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		for _, path := range []string{
 			"/api/v1/trainjobs?namespace=", "/api/v1/trainjobs?namespace=" + theirs, "/api/v1/trainjobs",
 			jobOf(theirs, ""), jobOf(theirs, "/events"), jobOf(theirs, "/configuration"), jobOf(theirs, "/usage"),
-			jobOf(theirs, "/bundle"),
+			jobOf(theirs, "/bundle"), jobOf(theirs, "/clone"), "/api/v1/runtimes?namespace=" + theirs,
+			"/api/v1/choices?namespace=" + theirs,
+			"/api/v1/compare?job=" + theirs + "/secret-of-" + theirs + "&job=" + mine + "/secret-of-" + mine,
 			jobOf(theirs, "/logs"), jobOf(theirs, "/logs?download=true"), jobOf(theirs, "/stream"),
 			"/api/v1/trainjobs/stream?namespace=" + theirs,
 		} {
@@ -97,6 +103,22 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring(`"items":["`+mine+`"]`)))
 		code, text = ask(jane, "GET", "/api/v1/session")
 		Expect([]any{code, text}).To(HaveExactElements(200, And(ContainSubstring(`"user":"jane"`), ContainSubstring(mine))))
+		By("a form, whose job is checked and made with the rights of the user")
+		made := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: by-form}\n" +
+			"spec: {runtimeRef: {name: openmpi}, trainer: {command: [mpirun, \"true\"]}}\n"
+		for _, query := range []string{"", "&dryRun=true"} {
+			for user, namespace := range map[*httptest.Server]string{jane: theirs, stranger: mine} {
+				code, text = send(user, "POST", "/api/v1/trainjobs?namespace="+namespace+query, made)
+				Expect(text).To(ContainSubstring("lacks 'create' permission for trainjobs"), query)
+				Expect(code).To(Equal(map[string]int{"": 403, "&dryRun=true": 200}[query]), text)
+			}
+		}
+		code, text = send(jane, "POST", "/api/v1/trainjobs?namespace="+mine+"&dryRun=true", made)
+		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring("kubectl mpi submit by-form --namespace "+mine)))
+		code, text = send(jane, "POST", "/api/v1/trainjobs?namespace="+mine, made)
+		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring(`"name":"by-form","uid":`)))
+		code, text = send(jane, "POST", "/api/v1/trainjobs?namespace="+mine, made)
+		Expect([]any{code, text}).To(HaveExactElements(409, ContainSubstring("by-form")))
 		By("a stranger, who may do nothing there")
 		for _, action := range []string{"suspend", "resume", "delete"} {
 			code, text = ask(stranger, "POST", jobOf(mine, "/actions/"+action))

@@ -68,7 +68,7 @@ func build(cmd *cobra.Command, input *compiling.Input, reports *reportOptions, v
 		}
 		return reports.write(cmd, list, summaries, func(s clusterSummary) string { return fmt.Sprintf("%s: %d objects, verified", s.Name, s.Objects) })
 	}
-	b := outputBuilder{ctx: ctx, root: root, options: input.Options(), reports: reports, cache: openBuildCache(root, input, reports.out)}
+	b := outputBuilder{ctx: ctx, root: root, options: input.Options(), reports: reports}
 	shown := cli.NewProgress(cmd.ErrOrStderr())
 	summaries, list, err := b.build(shown.ShowUnits)
 	shown.ClearLine()

@@ -16,6 +16,9 @@ import (
 	"lockstep.dev/lockstep/internal/sandbox"
 )
 
+// waitLimit bounds all waiting for what never comes.
+const waitLimit = 5 * time.Minute
+
 // TestInterruptedProcess: Ctrl-C ends the program and the process that it has started, in which a Jsonnet program runs.
 func TestInterruptedProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {

@@ -8,7 +8,6 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
 	"lockstep.dev/lockstep/pkg/compile/emit/disk"
-	"lockstep.dev/lockstep/pkg/compile/incremental"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -20,10 +19,6 @@ type outputFolder struct {
 	err    error
 	dir    *disk.Dir
 	writer *emit.Writer
-
-	mu sync.Mutex
-	// sums are the checksums of what is compiled.
-	sums map[string]uint32
 }
 
 func (o *outputFolder) open() error {
@@ -39,11 +34,6 @@ func (o *outputFolder) add(u compile.Unit) error {
 	if err := o.open(); err != nil {
 		return err
 	}
-	o.mu.Lock()
-	for _, file := range u.Files {
-		o.sums[file.Path] = incremental.Checksum(file.Data)
-	}
-	o.mu.Unlock()
 	return o.writer.Add(u.Files)
 }
 

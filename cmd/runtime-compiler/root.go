@@ -35,6 +35,6 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newComment(), newCost(), newDiff(), newDrift(), newExplain(), newFmt(), newGraph(), newNew(),
-		newPlan(), newPublish(), newSchema(), newVersion(), newWatch(), compiling.NewJsonnetWorker())
+		newPlan(), newPublish(), newSchema(), newVersion(), compiling.NewJsonnetWorker())
 	return root
 }

@@ -68,15 +68,11 @@ func (b *bench) run(ctx context.Context, report *Report) (err error) {
 	if err := b.take(ctx, plans, b.o.Runs); err != nil {
 		return err
 	}
-	watch, err := b.watch(ctx)
-	if err != nil {
-		return err
-	}
 	grown, err := b.growth(ctx)
 	if err != nil {
 		return err
 	}
-	for _, p := range append(append(plans, watch...), grown...) {
+	for _, p := range append(plans, grown...) {
 		p.summarize()
 		report.Series = append(report.Series, p.Series)
 	}
@@ -138,7 +134,7 @@ func (b *bench) compare(ctx context.Context) (int, error) {
 func (b *bench) complete(ctx context.Context) error {
 	for _, name := range []string{"helm", "jsonnet"} {
 		out := filepath.Join(b.Dir, "complete")
-		if err := b.emptyFolders(out); err != nil {
+		if err := emptyFolder(out); err != nil {
 			return err
 		}
 		for _, c := range b.wholeCommands(name, b.work, out) {
@@ -213,11 +209,5 @@ func (b *bench) growthSite(ctx context.Context, tenants int) (*site, error) {
 	return b.site(ctx, tenants, 0)
 }
 
-// emptyFolders makes fresh folders for one build: where it writes, and the cache that it may use.
-func (b *bench) emptyFolders(names ...string) error {
-	var errs []error
-	for _, name := range names {
-		errs = append(errs, os.RemoveAll(name), os.MkdirAll(name, 0o755))
-	}
-	return errors.Join(errs...)
-}
+// emptyFolder makes a fresh folder for one build.
+func emptyFolder(name string) error { return errors.Join(os.RemoveAll(name), os.MkdirAll(name, 0o755)) }

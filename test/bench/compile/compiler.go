@@ -15,23 +15,21 @@ func (s *site) series(tool, scenario string) Series {
 	return Series{Tool: tool, Scenario: scenario, Tenants: len(s.Tenants), Clusters: len(s.Clusters), Objects: s.objects, Factor: 1}
 }
 
-// buildCommand builds a workload. The cache of the user is not used: what a build may remember is in the folder beside its output.
+// buildCommand builds a workload.
 func (b *bench) buildCommand(s *site, out string, workers int) meter.Command {
 	args := []string{b.Compiler.Path, "build", "--root", s.root, "--out", out}
 	if workers > 0 {
 		args = append(args, "--workers", strconv.Itoa(workers))
 	}
-	return meter.Command{Args: args, Env: []string{"XDG_CACHE_HOME=" + cacheOf(out)}}
+	return meter.Command{Args: args}
 }
 
-func cacheOf(out string) string { return out + "-cache" }
-
-// buildPlan builds into an empty folder with an empty cache.
+// buildPlan builds into an empty folder.
 func (b *bench) buildPlan(scenario string, s *site, workers int) *plan {
 	out := filepath.Join(b.Dir, "out")
 	p := &plan{Series: s.series(b.Compiler.Name, scenario)}
 	p.Workers = workers
-	p.Prepare = func(context.Context, int) error { return b.emptyFolders(out, cacheOf(out)) }
+	p.Prepare = func(context.Context, int) error { return emptyFolder(out) }
 	p.Commands = func(int) []meter.Command { return []meter.Command{b.buildCommand(s, out, workers)} }
 	return p
 }
@@ -48,7 +46,7 @@ func (b *bench) checkPlan() *plan {
 	return &plan{
 		Series: b.work.series(b.Compiler.Name, checkOnly),
 		Plan: series.Plan{Commands: func(int) []meter.Command {
-			return []meter.Command{{Args: []string{b.Compiler.Path, "check", "--root", b.work.root}, Env: []string{"XDG_CACHE_HOME=" + b.Dir}}}
+			return []meter.Command{{Args: []string{b.Compiler.Path, "check", "--root", b.work.root}}}
 		}},
 	}
 }

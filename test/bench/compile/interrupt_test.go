@@ -77,17 +77,14 @@ func specs(t *testing.T, tenants, without, jobsQuota int) string {
 	return root
 }
 
-// building returns a build that was not started yet. Its cache is in a folder of its own.
-func building(t *testing.T, compiler, root, out string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command(compiler, "build", "--root", root, "--out", out)
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir())
-	return cmd
+// building returns a build that was not started yet.
+func building(compiler, root, out string) *exec.Cmd {
+	return exec.Command(compiler, "build", "--root", root, "--out", out)
 }
 
 func mustBuild(t *testing.T, compiler, root, out string) {
 	t.Helper()
-	if output, err := building(t, compiler, root, out).CombinedOutput(); err != nil {
+	if output, err := building(compiler, root, out).CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, output)
 	}
 }
@@ -223,7 +220,7 @@ type started struct {
 
 func (f *fixture) start(t *testing.T, out string) *started {
 	t.Helper()
-	s := &started{cmd: building(t, f.compiler, f.newRoot, out), out: out, stamp: modified(out), start: time.Now(), done: make(chan struct{})}
+	s := &started{cmd: building(f.compiler, f.newRoot, out), out: out, stamp: modified(out), start: time.Now(), done: make(chan struct{})}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +335,7 @@ func remount(t *testing.T, folder string, flags uintptr, options string) {
 // failing builds and expects one clear line: exit code 1, the reason, and the folder that it is about.
 func failing(t *testing.T, compiler, root, out, reason string) {
 	t.Helper()
-	cmd := building(t, compiler, root, out)
+	cmd := building(compiler, root, out)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	var exit *exec.ExitError

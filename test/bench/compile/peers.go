@@ -96,7 +96,7 @@ func (b *bench) peerPlan(name, scenario string, s *site, commands func(out strin
 	return &plan{
 		Series: s.series(name, scenario),
 		Plan: series.Plan{
-			Prepare:  func(context.Context, int) error { return b.emptyFolders(out) },
+			Prepare:  func(context.Context, int) error { return emptyFolder(out) },
 			Commands: func(run int) []meter.Command { return commands(out, run) },
 		},
 	}

@@ -20,7 +20,6 @@ const (
 	oneTenant   = "one tenant changed"
 	noChange    = "no change"
 	checkOnly   = "check"
-	watchTenant = "watch, one tenant changed"
 	tenTenants  = "10 tenants"
 	growthBuild = "growth"
 )

@@ -21,10 +21,10 @@ func (s *site) series(name, scenario string) Series {
 	return Series{Tool: name, Scenario: scenario, Tenants: len(s.Tenants), Clusters: len(s.Clusters), Objects: objects}
 }
 
-// ours is a plan of one command of the compiler, which prints to a file. The cache of the user is not used.
+// ours is a plan of one command of the compiler, which prints to a file.
 func (b *bench) ours(s *site, scenario string, args ...string) *plan {
 	out := b.output("report.txt")
-	command := meter.Command{Args: append([]string{b.Compiler.Path}, args...), Stdout: out, Env: []string{"XDG_CACHE_HOME=" + b.Dir}}
+	command := meter.Command{Args: append([]string{b.Compiler.Path}, args...), Stdout: out}
 	return &plan{
 		Series:  s.series(tool.Compiler, scenario),
 		Plan:    series.Plan{Commands: func(int) []meter.Command { return []meter.Command{command} }},

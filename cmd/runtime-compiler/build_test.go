@@ -64,26 +64,17 @@ func contents(t *testing.T, folder string) map[string]string {
 }
 
 // building runs build and returns what it found, without what it counts.
-func building(t *testing.T, cache, root, out string) (code int, findings string) {
-	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", cache)
+func building(root, out string) (code int, findings string) {
 	var stdout, stderr bytes.Buffer
 	code = run([]string{"build", "--root", root, "--out", out}, &stdout, &stderr)
 	return code, stderr.String()
 }
 
-// TestIncremental changes specs, outputs and the cache in all kinds of ways. After each, a build with the cache of those before it
-// leaves the same tree and says the same as one that begins from nothing.
-func TestIncremental(t *testing.T) {
-	root, out, cache := checkout(t), filepath.Join(t.TempDir(), "dist"), t.TempDir()
+// TestBuildAgain changes specs and outputs in all kinds of ways. After each, a build into the same folder leaves the
+// same tree and prints the same findings as a build into an empty folder.
+func TestBuildAgain(t *testing.T) {
+	root, out := checkout(t), filepath.Join(t.TempDir(), "dist")
 	spec := func(name string) string { return filepath.Join(root, name) }
-	records := func() []string {
-		names, err := filepath.Glob(filepath.Join(cache, "lockstep", "builds", "*"))
-		if err != nil || len(names) != 1 {
-			t.Fatalf("records: %v, %v", names, err)
-		}
-		return names
-	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -112,7 +103,8 @@ func TestIncremental(t *testing.T) {
 		}},
 		{"cluster", func() { edit(t, spec("overlays/local/cluster.yaml"), "kind: Cluster", "kind: Cluster # new") }},
 		{"chart", func() {
-			must(os.WriteFile(spec("charts/mpi-controller/templates/more.yaml"), []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"), 0o600))
+			more := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n")
+			must(os.WriteFile(spec("charts/mpi-controller/templates/more.yaml"), more, 0o600))
 		}},
 		{"new tenant", func() {
 			data, err := os.ReadFile(spec("tenants/team-nlp.yaml"))
@@ -134,84 +126,77 @@ func TestIncremental(t *testing.T) {
 		{"output gone", func() { must(os.RemoveAll(filepath.Join(out, "local"))) }},
 		{"record gone", func() { must(os.Remove(filepath.Join(out, ".lockstep-owned"))) }},
 		{"all gone", func() { must(os.RemoveAll(out)) }},
-		{"cache damaged", func() {
-			name := records()[0]
-			data, err := os.ReadFile(name)
-			must(err)
-			data[len(data)/2] ^= 1
-			must(os.WriteFile(name, data, 0o600))
-			edit(t, spec("tenants/climate.yaml"), "jobs: 55", "jobs: 56")
-		}},
-		{"cache cut", func() {
-			must(os.Truncate(records()[0], 1000))
-			edit(t, spec("tenants/climate.yaml"), "jobs: 56", "jobs: 57")
-		}},
-		{"cache empty", func() { must(os.Truncate(records()[0], 0)) }},
-		{"cache of others", func() {
-			must(os.WriteFile(records()[0], []byte("lockstep build record 99\nwhat is this"), 0o600))
-		}},
-		{"cache is a folder", func() { name := records()[0]; must(os.Remove(name)); must(os.Mkdir(name, 0o700)) }},
 	}
 	for _, step := range steps {
 		step.change()
-		code, findings := building(t, cache, root, out)
+		code, findings := building(root, out)
 		fresh := filepath.Join(t.TempDir(), "dist")
-		wantCode, wantFindings := building(t, t.TempDir(), root, fresh)
+		wantCode, wantFindings := building(root, fresh)
 		if code != wantCode || findings != wantFindings {
-			t.Fatalf("%s: exit code %d, want %d; findings (-from nothing +with cache):\n%s", step.name, code, wantCode, cmp.Diff(wantFindings, findings))
+			t.Fatalf("%s: exit code %d, want %d; findings (-fresh +again):\n%s",
+				step.name, code, wantCode, cmp.Diff(wantFindings, findings))
 		}
 		if code != cli.ExitFine {
 			continue
 		}
 		if diff := cmp.Diff(contents(t, fresh), contents(t, out)); diff != "" {
-			t.Fatalf("%s (-from nothing +with cache):\n%s", step.name, diff)
+			t.Fatalf("%s (-fresh +again):\n%s", step.name, diff)
 		}
 	}
 }
 
-// TestUpToDate: nothing is compiled where nothing changed, and only what changed is written.
-func TestUpToDate(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+// TestBuildAgainWritesOnlyDifferences: files with the right content keep their time of modification.
+func TestBuildAgainWritesOnlyDifferences(t *testing.T) {
 	root, out := checkout(t), filepath.Join(t.TempDir(), "dist")
-	input := compiling.Input{Root: root}
-	cases := []struct {
-		name    string
-		change  func()
-		all     bool
-		written []string
-	}{
-		{"first", func() {}, true, nil},
-		{"nothing", func() {}, false, nil},
-		{"tenant", func() { edit(t, filepath.Join(root, "tenants/climate.yaml"), "jobs: 50", "jobs: 51") }, true, []string{"onprem/tenants/climate/boundary/tenant.yaml"}},
-		{"runtime", func() { edit(t, filepath.Join(root, "catalog/runtimes/openmpi5-cpu.yaml"), "kind", "# new\nkind") }, true, nil},
-		{"nothing again", func() {}, false, nil},
+	if code, findings := building(root, out); code != cli.ExitFine {
+		t.Fatal(findings)
 	}
-	for _, tc := range cases {
-		tc.change()
-		folder, err := input.OpenRoot()
-		if err != nil {
+	tenant := filepath.Join(out, "onprem/tenants/climate/boundary/tenant.yaml")
+	other := filepath.Join(out, "onprem/kustomization.yaml")
+	runtimeSpec := filepath.Join(root, "catalog/runtimes/openmpi5-cpu.yaml")
+	tenantSpec := filepath.Join(root, "tenants/climate.yaml")
+	old := time.Unix(1, 0)
+	for _, step := range []struct {
+		name       string
+		change     func()
+		rewritten  bool
+		wantReport string
+	}{
+		{"nothing", func() {}, false, " 0 written"},
+		{"comment", func() { edit(t, runtimeSpec, "kind", "# new\nkind") }, false, " 0 written"},
+		{"tenant", func() { edit(t, tenantSpec, "jobs: 50", "jobs: 51") }, true, " 1 written"},
+	} {
+		if err := errors.Join(os.Chtimes(tenant, old, old), os.Chtimes(other, old, old)); err != nil {
 			t.Fatal(err)
 		}
-		reports := &reportOptions{format: cli.FormatText, failOn: "error", input: &input, out: out}
-		b := outputBuilder{ctx: t.Context(), root: folder, options: input.Options(), reports: reports, cache: openBuildCache(folder, &input, out)}
-		summaries, list, err := b.build(nil)
-		if err != nil || list.Errors() > 0 || len(summaries) != 3 {
-			t.Fatalf("%s: %v, %v", tc.name, err, summaries)
+		step.change()
+		var stdout, stderr bytes.Buffer
+		if code := run([]string{"build", "--root", root, "--out", out}, &stdout, &stderr); code != cli.ExitFine {
+			t.Fatalf("%s: exit code %d\n%s", step.name, code, stderr.String())
 		}
-		if b.all != tc.all {
-			t.Errorf("%s: everything was compiled: %t, want %t", tc.name, b.all, tc.all)
+		if !strings.Contains(stdout.String(), step.wantReport) {
+			t.Errorf("%s: the report lacks %q:\n%s", step.name, step.wantReport, stdout.String())
 		}
-		if diff := cmp.Diff(tc.written, b.written); diff != "" && tc.name != "first" {
-			t.Errorf("%s: written (-want +got):\n%s", tc.name, diff)
+		if isRewritten(t, tenant, old) != step.rewritten || isRewritten(t, other, old) {
+			t.Errorf("%s: the tenant's file is rewritten: %v, want %v; another file, too: %v",
+				step.name, isRewritten(t, tenant, old), step.rewritten, isRewritten(t, other, old))
 		}
 	}
+}
+
+func isRewritten(t *testing.T, name string, since time.Time) bool {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !info.ModTime().Equal(since)
 }
 
 // TestInterrupted: Ctrl-C leaves the old tree, and nothing beside it.
 func TestInterrupted(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	root, out := checkout(t), filepath.Join(t.TempDir(), "dist")
-	if code, findings := building(t, t.TempDir(), root, out); code != cli.ExitFine {
+	if code, findings := building(root, out); code != cli.ExitFine {
 		t.Fatal(findings)
 	}
 	before := contents(t, filepath.Dir(out))
@@ -223,7 +208,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	b := outputBuilder{
-		ctx: ctx, root: folder, options: input.Options(), cache: openBuildCache(folder, &input, out),
+		ctx: ctx, root: folder, options: input.Options(),
 		reports: &reportOptions{format: cli.FormatText, failOn: "error", input: &input, out: out},
 	}
 	if _, _, err = b.build(func(done, of int) {

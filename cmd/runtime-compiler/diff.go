@@ -45,10 +45,9 @@ The default compares what a pull request changes: from where the work left the d
 revision, which is read without a checkout, or a folder. Revisions are named as in git: a branch, a tag, a hash, HEAD, origin/main, with ~n
 or ^n behind any of them.
 
-diff says what changes. Whether the result is sound is what check proves: run both. The formats for pull requests, markdown and html,
-prove both states, too, and show what is found and which waivers accept it; that takes as long as check. So does a comparison
-that finds nothing: it reports no change only where check passes, no waiver accepts more, and no file differs that decides about
-reviews, such as a pipeline.
+diff compiles and proves both states, shows what is found and which waivers accept it, and takes twice as long as check.
+It reports no change only if check passes, no waiver accepts more, and no file differs that decides about reviews, such
+as a pipeline.
 
 Exit codes: 0 fine, 1 a state does not compile, the comparison has found an error of check, or a failure,
 2 a mistake on the command line, 3 there is what --fail-on names.`,
@@ -123,7 +122,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	shown := cli.NewProgress(cmd.ErrOrStderr())
 	options := d.input.Options()
 	options.Progress = shown.ShowUnits
-	result, err := review.Compare(before.files, after.files, review.Options{Compile: options, Before: before.top, After: after.top, Whole: d.formatShowsProofs()})
+	result, err := review.Compare(before.files, after.files, review.Options{Compile: options, Before: before.top, After: after.top})
 	shown.ClearLine()
 	if err != nil {
 		return cli.Failure(err)

@@ -1,256 +1,254 @@
 package compile
 
 import (
+	"cmp"
+	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
-	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
-	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/compile/waive"
 )
 
-// ComparedUnit is a unit of a cluster as two states of a repository have it. Objects are nil where a state does not have the unit.
+// ComparedUnit is a unit of a cluster in two states of a repository. Objects are nil if a state lacks the unit.
 type ComparedUnit struct {
 	Cluster, Name string
+	// OfTenant reports whether the unit belongs to one tenant. Those that a cluster shares come first.
+	OfTenant bool
+	// OnlyTenants reports whether no other specs than those of tenants differ.
+	OnlyTenants   bool
 	Before, After []object.Object
 	// Removed are the objects of the state after that patches remove, and by which lines.
 	Removed object.Removals
 }
 
-// States is what is known of two states of a repository without their objects.
+// States holds what is known of two states of a repository without their objects.
 type States struct {
-	// Before and After are the plans of the clusters, sorted by name; BeforeList and AfterList what was found.
-	Before, After         []*plan.Cluster
-	BeforeList, AfterList *diag.List
-	// BeforeWaivers and AfterWaivers are what specs accept, whether there is something to accept or not.
-	BeforeWaivers, AfterWaivers []waive.SpecWaiver
-	// Specs are those that are not the same.
+	Before, After State
+	// Specs are those that differ.
 	Specs []SpecPair
 }
 
-// Unreadable reports whether a state does not compile, so that there are no pairs. One that rules or proofs refuse does.
-func (s States) Unreadable() bool { return s.BeforeList.Unreadable() || s.AfterList.Unreadable() }
+// State is one of two compared states.
+type State struct {
+	// Plans are those of the clusters, sorted by name.
+	Plans []*plan.Cluster
+	// List holds what the compiler found.
+	List *diag.List
+	// Waivers are all of the specs, used or not.
+	Waivers []waive.SpecWaiver
+	// Proven holds what was proven of each cluster, by name; nil if nothing was, because a rule refuses the state.
+	Proven map[string]*ReachAndRights
+	// Unreadable reports whether the state does not compile. A state that rules or proofs refuse compiles.
+	Unreadable bool
+}
 
-// CompareStates compiles two states of a repository, and hands over their units side by side, cluster by cluster in a stable order, from one
-// goroutine. It returns the first error of take.
-//
-// Tenants that cannot have changed on a cluster are left out: their spec is in a file that is the same in both states, and so is all that
-// tenants share there (what is read of the repository beside their specs, less what the overlays of other clusters read). The other units always come. Objects are as overlays leave them;
-// nothing is proven about them that takes a whole cluster: that is the work of Stream. What has run out since the state before came about
-// does not count against it.
+// Unreadable reports whether a state does not compile.
+func (s *States) Unreadable() bool { return s.Before.Unreadable || s.After.Unreadable }
+
+// CompareStates compiles and proves two states of a repository, and hands over their units side by side, cluster by
+// cluster in a stable order, from one goroutine. It hands over nothing if the specs of a state cannot be read. It
+// returns the first error of take. Dates that have passed since the state before was merged do not make it unreadable.
 func CompareStates(before, after fs.FS, options Options, take func(ComparedUnit) error) (States, error) {
-	options.decodeCache, options.overlayCache, options.planCache = &decode.Cache{}, &overlay.Cache{}, &plan.Cache{}
-	var other sync.WaitGroup
-	var first, second []*source.File
-	other.Go(func() { first = source.Find(before) })
-	second = source.Find(after)
-	other.Wait()
-	was, is := newState(before, first, options), newState(after, second, options)
 	earlier := options
 	earlier.mayLackCluster = true // all of it is new then
-	other.Go(func() { was.plan(earlier) })
-	is.plan(options)
+	earlier.Progress = nil        // the units of both sides are about the same
+	was, is := &comparedState{}, &comparedState{}
+	var other sync.WaitGroup
+	other.Go(func() { was.planMerged(before, earlier) })
+	is.state = planState(after, options)
 	other.Wait()
-	was = was.onDayOfMerge(before, earlier)
 	defer was.patches.endAll()
 	defer is.patches.endAll()
-	states := States{Before: was.plans, After: is.plans, BeforeList: was.list, AfterList: is.list, BeforeWaivers: was.waivers.All(), AfterWaivers: is.waivers.All()}
-	if states.Unreadable() {
-		return states, nil
+	var err error
+	var specs []SpecPair
+	if was.unreadable || is.unreadable {
+		was.waivers.ReportMistakes(was.list, false)
+		is.waivers.ReportMistakes(is.list, false)
+	} else {
+		specs = differingSpecs(was.state, is.state, options.Cluster)
+		was.documents, is.documents = nil, nil // the plans have all that objects need
+		only := !slices.ContainsFunc(specs, func(p SpecPair) bool { return p.presentSide().ID.Kind != v1alpha1.TenantKind })
+		err = zipUnits(was.runUnits(earlier), is.runUnits(options), func(u ComparedUnit) error {
+			u.OfTenant, u.OnlyTenants = strings.HasPrefix(u.Name, lower.TenantFolder+"/"), only
+			return take(u)
+		})
 	}
-	// What the states have in common was found.
-	options.decodeCache, options.overlayCache, options.planCache = nil, nil, nil
-	couples := unitPairsOf(was.unitJobs(options), is.unitJobs(options), sharedSpecsEqual(was, is))
-	states.Specs = differingSpecs(was, is, options.Cluster)
-	// The plans have all that objects need.
-	was.documents, is.documents = nil, nil
-	taken := 0
-	err := runOrdered(options.Workers, len(couples), func(i int) compiledPair { return couples[i].compile() }, func(c compiledPair) error {
-		was.addFindings(c.clusters[0], &c.found[0])
-		is.addFindings(c.clusters[1], &c.found[1])
-		if taken++; options.Progress != nil {
-			defer options.Progress(taken, len(couples))
-		}
-		return take(c.pair)
-	})
-	for _, s := range []*comparedState{was, is} {
-		s.waivers.Accept(nil, s.list.Since(0))
-		s.waivers.ReportMistakes(s.list, false)
-	}
-	return states, err
+	return States{Before: was.public(), After: is.public(), Specs: specs}, err
 }
 
-// comparedState is one of two states.
+// comparedState is one of two states while its units are compiled.
 type comparedState struct {
-	plannedRepository
-	list *diag.List
-	// beside is the repository for what is read beside its specs.
-	beside *recordingFS
+	*state
+	// today is what was found, if that is not what was found on the day of the merge.
+	today  *diag.List
+	proven map[string]*ReachAndRights
 }
 
-// newState loads a state. States are loaded one after the other: what they share is decoded once.
-func newState(root fs.FS, files []*source.File, options Options) *comparedState {
-	s := &comparedState{list: &diag.List{}, beside: &recordingFS{FS: root, names: map[string]bool{}}}
-	s.documents = loadFiles(root, files, options, s.list)
-	return s
-}
-
-func (s *comparedState) plan(options Options) {
-	s.plannedRepository = planDocuments(s.beside, s.documents, options, s.list)
-	s.beside.recordAll("overlays")
-	if s.list.Unreadable() {
-		s.waivers.ReportMistakes(s.list, false)
-	}
-}
-
-// addFindings takes what was found in a unit of a cluster, whose waivers may accept it: check accepts that, too.
-func (s *comparedState) addFindings(c *plan.Cluster, found *diag.List) {
-	began := s.list.Len()
-	s.list.AddCopies(found.Since(0))
-	if s.list.Len() > began {
-		s.waivers.Accept(c, s.list.Since(began))
-	}
-}
-
-// onDayOfMerge is a state as it was on the day on which it came about, if it is broken today and was not then: a waiver has expired since, or a
-// runtime should be gone. Otherwise nobody could review the change that puts it right.
-func (s *comparedState) onDayOfMerge(root fs.FS, options Options) *comparedState {
-	if options.Today == "" || s.list.Errors() == 0 && !s.waivers.AnyExpired() {
-		return s
+// planMerged plans a state as on the day of its merge, if it can be read only so: a waiver has expired since. Otherwise
+// a change that renews the waiver could not be reviewed. What is found is today's.
+func (s *comparedState) planMerged(root fs.FS, options Options) {
+	s.state = planState(root, options)
+	if options.Today == "" || !s.unreadable {
+		return
 	}
 	options.Today = ""
-	then := newState(root, source.Find(root), options)
-	if then.plan(options); then.list.Errors() > 0 {
+	then := planState(root, options)
+	if then.unreadable {
 		then.patches.endAll()
-		return s
+		return
 	}
 	s.patches.endAll()
-	return then
+	s.waivers.ReportMistakes(s.list, false)
+	s.state, s.today = then, s.list
 }
 
-// unitJobs renders components, so that their charts are recorded.
-func (s *comparedState) unitJobs(options Options) []unitJob {
-	return unitJobsOf(s.beside, options.Charts, s.plans, s.patches, s.list)
+func (s *comparedState) public() State {
+	return State{
+		Plans: s.plans, List: cmp.Or(s.today, s.list), Waivers: s.waivers.All(), Proven: s.proven, Unreadable: s.unreadable,
+	}
 }
 
-// sharedSpecsEqual returns whether all that the tenants of a cluster share is the same: the specs of everything else, and what overlays read, but
-// for the folders of other clusters: their kustomizations are theirs. Only a program may read in any folder.
-func sharedSpecsEqual(was, is *comparedState) func(cluster string) bool {
-	same := slices.Equal(sharedDocuments(was.documents), sharedDocuments(is.documents))
-	changed := was.beside.differingNames(is.beside)
-	clusters := clustersOf(is.documents)
-	return func(cluster string) bool {
-		return same && !slices.ContainsFunc(changed, func(name string) bool {
-			owner := clusterOfFile(name, clusters)
-			return owner == "" || owner == cluster || was.patches[cluster].HasPrograms() || is.patches[cluster].HasPrograms()
+// runUnits returns a function that hands over the units of a state. A state that rules refuse has units without proofs.
+func (s *comparedState) runUnits(options Options) func(take func(Unit) error) error {
+	return func(take func(Unit) error) error {
+		if s.list.Errors() > 0 {
+			s.waivers.ReportMistakes(s.list, false)
+			return s.streamUnproven(options, take)
+		}
+		s.proven = map[string]*ReachAndRights{}
+		return s.stream(options, func(u Unit) error {
+			if u.Proven != nil {
+				s.proven[u.Cluster] = u.Proven
+				return nil
+			}
+			return take(u)
 		})
 	}
 }
 
-// clustersOf returns the clusters with folders of their own, by these.
-func clustersOf(documents []*decode.Document) map[string]string {
-	clusters := map[string]string{}
-	for _, d := range documents {
-		if spec, isCluster := d.Spec.(*v1alpha1.Cluster); isCluster && clusterHasFolder(d.File) {
-			clusters[path.Dir(d.File.Path)] = spec.Metadata.Name
-		}
+// streamUnproven hands over the objects of a state that rules refuse.
+func (s *state) streamUnproven(options Options, take func(Unit) error) error {
+	type result struct {
+		unit Unit
+		list *diag.List
 	}
-	return clusters
-}
-
-// clusterOfFile returns the cluster in whose folder a file is, or "".
-func clusterOfFile(name string, clusters map[string]string) string {
-	for folder, cluster := range clusters {
-		if name == folder || strings.HasPrefix(name, folder+"/") {
-			return cluster
+	jobs := s.unitJobs(options)
+	return runOrdered(options.Workers, len(jobs), func(i int) result {
+		list := &diag.List{}
+		objects, effects := jobs[i].patchedObjects(list)
+		name := jobs[i].cluster.Name.V
+		return result{Unit{Cluster: name, Name: jobs[i].name, Objects: objects, Removed: effects.Removed()}, list}
+	}, func(r result) error {
+		if r.list.Unreadable() {
+			s.unreadable = true
+			s.list.AddCopies(r.list.Since(0))
 		}
-	}
-	return ""
-}
-
-// sharedDocuments are the documents that are not tenants. A document that is the same in both states is one (decode.Cache).
-func sharedDocuments(documents []*decode.Document) []*decode.Document {
-	return slices.DeleteFunc(slices.Clone(documents), func(d *decode.Document) bool { _, isTenant := d.Spec.(*v1alpha1.Tenant); return isTenant })
-}
-
-// unitPair is a unit before it is compiled; the zero job is a state that does not have it. Same says that the states have the same one.
-type unitPair struct {
-	before, after unitJob
-	same          bool
-}
-
-// unitPairsOf joins the units of two states by cluster and name, in the order of the state that has them, and leaves out those that
-// are the same.
-func unitPairsOf(before, after []unitJob, sharesAll func(cluster string) bool) []unitPair {
-	type name struct{ cluster, unit string }
-	old := make(map[name]unitJob, len(before))
-	for _, j := range before {
-		old[name{j.cluster.Name.V, j.name}] = j
-	}
-	same := map[string]bool{}
-	var couples []unitPair
-	for _, j := range after {
-		own := name{j.cluster.Name.V, j.name}
-		if _, known := same[own.cluster]; !known {
-			same[own.cluster] = sharesAll(own.cluster)
-		}
-		c := unitPair{before: old[own], after: j}
-		delete(old, own)
-		// Runtimes are made of what tenants share, and of nothing else.
-		c.same = same[own.cluster] && j.name == lower.RuntimeFolder && c.before.objects != nil
-		if !same[own.cluster] || c.before.tenant == nil || j.tenant == nil || c.before.tenant.Name.At.File != j.tenant.Name.At.File {
-			couples = append(couples, c)
-		}
-	}
-	for _, j := range before {
-		if _, left := old[name{j.cluster.Name.V, j.name}]; left {
-			couples = append(couples, unitPair{before: j})
-		}
-	}
-	slices.SortStableFunc(couples, func(a, b unitPair) int {
-		return strings.Compare(a.presentSide().cluster.Name.V, b.presentSide().cluster.Name.V)
+		return take(r.unit)
 	})
-	return couples
 }
 
-func (c unitPair) presentSide() unitJob {
-	if c.after.objects != nil {
-		return c.after
-	}
-	return c.before
-}
+// errStopped ends the other side when take refuses a pair.
+var errStopped = errors.New("the comparison has ended")
 
-// compiledPair is a pair, and what was found in its two sides. Clusters are nil where a state does not have the unit.
-type compiledPair struct {
-	pair     ComparedUnit
-	found    [2]diag.List
-	clusters [2]*plan.Cluster
-}
-
-func (c unitPair) compile() compiledPair {
-	result := compiledPair{pair: ComparedUnit{Cluster: c.presentSide().cluster.Name.V, Name: c.presentSide().name}, clusters: [2]*plan.Cluster{c.before.cluster, c.after.cluster}}
-	for i, side := range []struct {
-		job     unitJob
-		objects *[]object.Object
-	}{{c.before, &result.pair.Before}, {c.after, &result.pair.After}} {
-		if side.job.objects != nil {
-			var effects overlay.Effects
-			*side.objects, effects = side.job.patchedObjects(&result.found[i])
-			result.pair.Removed = effects.Removed()
+// zipUnits runs both sides at once and hands over their units in pairs, in the order of compareUnits.
+func zipUnits(before, after func(take func(Unit) error) error, take func(ComparedUnit) error) error {
+	stop := make(chan struct{})
+	was, is := runSide(before, stop), runSide(after, stop)
+	var err error
+	for err == nil && (was.peek() != nil || is.peek() != nil) {
+		order := compareUnits(was.peek(), is.peek())
+		var pair ComparedUnit
+		if order <= 0 {
+			u := was.next()
+			pair = ComparedUnit{Cluster: u.Cluster, Name: u.Name, Before: u.Objects, Removed: u.Removed}
 		}
-		if c.same {
-			result.pair.After, result.found[1] = result.pair.Before, result.found[0]
-			break
+		if order >= 0 {
+			u := is.next()
+			pair.Cluster, pair.Name, pair.After, pair.Removed = u.Cluster, u.Name, u.Objects, u.Removed
 		}
+		err = take(pair)
 	}
-	return result
+	close(stop)
+	return cmp.Or(err, was.wait(), is.wait())
+}
+
+// unitSide is the units of a side as they come.
+type unitSide struct {
+	units chan *Unit
+	head  *Unit
+	err   error
+}
+
+func runSide(run func(take func(Unit) error) error, stop chan struct{}) *unitSide {
+	s := &unitSide{units: make(chan *Unit)}
+	go func() {
+		defer close(s.units)
+		s.err = run(func(u Unit) error {
+			select {
+			case s.units <- &u:
+				return nil
+			case <-stop:
+				return errStopped
+			}
+		})
+	}()
+	return s
+}
+
+// peek returns the next unit, nil at the end.
+func (s *unitSide) peek() *Unit {
+	if s.head == nil {
+		s.head = <-s.units
+	}
+	return s.head
+}
+
+func (s *unitSide) next() *Unit {
+	u := s.peek()
+	s.head = nil
+	return u
+}
+
+// wait returns what ended the side, once it has.
+func (s *unitSide) wait() error {
+	for range s.units { // a unit may be on its way
+	}
+	if errors.Is(s.err, errStopped) {
+		return nil
+	}
+	return s.err
+}
+
+// compareUnits compares units in the order in which a state hands them over; nil comes last.
+func compareUnits(a, b *Unit) int {
+	switch {
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return cmp.Or(strings.Compare(a.Cluster, b.Cluster), cmp.Compare(rankOf(a), rankOf(b)), strings.Compare(a.Name, b.Name))
+}
+
+// rankOf is the order of units in unitJobs.
+func rankOf(u *Unit) int {
+	switch {
+	case u.Name == lower.PlatformFolder:
+		return 0
+	case u.Name == lower.RuntimeFolder:
+		return 1
+	case u.Name == lower.PlatformFolder+"/"+overlay.ResourceFile:
+		return 3
+	case strings.HasPrefix(u.Name, lower.TenantFolder+"/"):
+		return 4
+	}
+	return 2
 }

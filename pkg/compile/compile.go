@@ -24,7 +24,6 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
-	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 	"lockstep.dev/lockstep/pkg/compile/secret"
@@ -52,10 +51,6 @@ type Options struct {
 	// Progress, if there is one, is told how many units of how many were handed over, after each.
 	Progress func(done, of int)
 
-	// decodeCache is what another state of the repository is known to hold, overlayCache what overlays make of it, planCache what plans share.
-	decodeCache  *decode.Cache
-	overlayCache *overlay.Cache
-	planCache    *plan.Cache
 	// mayLackCluster takes a repository without the cluster, or without any, for one that compiles to nothing.
 	mayLackCluster bool
 }
@@ -96,41 +91,51 @@ func Compile(root fs.FS, options Options) ([]Cluster, *diag.List) {
 // stable order; the last unit of a cluster lists the files of all. It returns the first error of take, after which it hands over
 // nothing more. If the list holds an error, what was handed over must be thrown away.
 func Stream(root fs.FS, options Options, take func(Unit) error) (*diag.List, error) {
-	list := &diag.List{}
-
-	p := planAll(root, options, list)
+	s := planState(root, options)
 	// The plans have all that objects need.
-	p.documents = nil
-	defer p.patches.endAll()
-	if list.Errors() > 0 {
-		p.waivers.ReportMistakes(list, false)
-		return list, nil
+	s.documents = nil
+	defer s.patches.endAll()
+	if s.list.Errors() > 0 {
+		s.waivers.ReportMistakes(s.list, false)
+		return s.list, nil
 	}
+	return s.list, s.stream(options, take)
+}
 
+// stream compiles the units of a state whose plans have no error.
+func (s *state) stream(options Options, take func(Unit) error) error {
 	// Lowering and emission, unit by unit; joining finds what units cannot know of each other.
-	jobs := unitJobsOf(root, options.Charts, p.plans, p.patches, list)
-	j := unitJoiner{list: list, take: take, prepare: options.Prepare, waivers: p.waivers}
-	err := runOrdered(options.Workers, len(jobs), func(i int) compiledUnit { return jobs[i].compile(options.Prepare) }, j.joinWithProgress(len(jobs), options.Progress))
-	p.waivers.Accept(nil, list.Since(0))
-	p.waivers.ReportMistakes(list, err == nil && options.Cluster == "" && list.Errors() == 0)
-	return list, err
+	jobs := s.unitJobs(options)
+	j := unitJoiner{list: s.list, take: take, prepare: options.Prepare, waivers: s.waivers}
+	join := j.joinWithProgress(len(jobs), options.Progress)
+	err := runOrdered(options.Workers, len(jobs), func(i int) compiledUnit { return jobs[i].compile(options.Prepare) },
+		func(c compiledUnit) error {
+			s.unreadable = s.unreadable || c.unreadable
+			return join(c)
+		})
+	s.waivers.Accept(nil, s.list.Since(0))
+	s.waivers.ReportMistakes(s.list, err == nil && options.Cluster == "" && s.list.Errors() == 0)
+	return err
 }
 
 // Plans returns the plans of the clusters, sorted by name, for callers that ask what would be compiled if they were different. There
 // are none if the list holds an error.
 func Plans(root fs.FS, options Options) ([]*plan.Cluster, *diag.List) {
-	list := &diag.List{}
-	p := planAll(root, options, list)
-	p.patches.endAll()
-	if list.Errors() > 0 {
-		return nil, list
+	s := planState(root, options)
+	s.patches.endAll()
+	if s.list.Errors() > 0 {
+		return nil, s.list
 	}
-	return p.plans, list
+	return s.plans, s.list
 }
 
-// plannedRepository is what comes before objects.
-type plannedRepository struct {
-	documents []*decode.Document
+// state is a repository while it is compiled.
+type state struct {
+	root fs.FS
+	list *diag.List
+	// unreadable reports whether something does not compile; what rules and proofs refuse does.
+	unreadable bool
+	documents  []*decode.Document
 	// plans are those of the clusters, judged.
 	plans []*plan.Cluster
 	// patches wait for their objects, waivers for what is found later.
@@ -138,28 +143,10 @@ type plannedRepository struct {
 	waivers *waive.Waivers
 }
 
-// planAll reads and plans the repository below root. Whoever asks for it ends its patches.
-func planAll(root fs.FS, options Options, list *diag.List) plannedRepository {
-	return planDocuments(root, loadDocuments(root, options, list), options, list)
-}
-
-// loadDocuments reads and decodes all specs.
-func loadDocuments(root fs.FS, options Options, list *diag.List) []*decode.Document {
-	documents := loadFiles(root, source.Find(root), options, list)
-	unread.Find(root, list)
-	return documents
-}
-
-func loadFiles(root fs.FS, files []*source.File, options Options, list *diag.List) []*decode.Document {
-	// Bytes, then typed values: from here on nobody sees YAML.
-	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers, Cache: options.decodeCache}.Load(files, list)
-	// Secrets are looked for in the text itself: those in comments are known to everybody too.
-	secret.Find(files, list)
-	return documents
-}
-
-// planDocuments plans what was loaded; overlays are read below root.
-func planDocuments(root fs.FS, documents []*decode.Document, options Options, list *diag.List) plannedRepository {
+// planState reads and plans the repository below root. The caller ends its patches.
+func planState(root fs.FS, options Options) *state {
+	list := &diag.List{}
+	documents := loadDocuments(root, options, list)
 	plans, patches := plansOf(root, documents, options, list)
 	waivers := waive.WaiversOf(plans, options.Today)
 	for _, p := range plans {
@@ -176,7 +163,20 @@ func planDocuments(root fs.FS, documents []*decode.Document, options Options, li
 		check.VariantsHaveBaseRuntime(plans, list)
 	}
 	waivers.Accept(nil, list.Since(0))
-	return plannedRepository{documents: documents, plans: plans, patches: patches, waivers: waivers}
+	return &state{
+		root: root, list: list, unreadable: list.Unreadable(), documents: documents, plans: plans, patches: patches, waivers: waivers,
+	}
+}
+
+// loadDocuments reads and decodes all specs.
+func loadDocuments(root fs.FS, options Options, list *diag.List) []*decode.Document {
+	files := source.Find(root)
+	// Bytes, then typed values: from here on nobody sees YAML.
+	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers}.Load(files, list)
+	// Secrets are looked for in the text itself: those in comments are known to everybody too.
+	secret.Find(files, list)
+	unread.Find(root, list)
+	return documents
 }
 
 // plansOf follows references and plans clusters, and returns the patches that wait for their objects.
@@ -190,8 +190,8 @@ func plansOf(root fs.FS, documents []*decode.Document, options Options, list *di
 	patches := readOverlays(root, bundle, options, list)
 	bundle.CheckCohorts(func(cluster string) bool { return patches[cluster].PatchesSpecs() }, list)
 	// A plan leaves out specs with mistakes, so checks can go on with the sound ones.
-	plans := options.planCache.Clusters(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() })
-	planWithPatches(plans, bundle, documents, patches, options, list)
+	plans := plan.ClustersExcept(bundle, options.Cluster, func(name string) bool { return patches[name].PatchesSpecs() })
+	planWithPatches(plans, bundle, documents, patches, list)
 	for _, p := range plans {
 		list.Docs = cmp.Or(list.Docs, p.Docs.V)
 	}

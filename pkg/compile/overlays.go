@@ -43,17 +43,17 @@ func clusterHasFolder(file *source.File) bool {
 
 // planWithPatches makes the plans of clusters whose overlays patch specs. A mistake that the patch does not touch is found again, and shown
 // once. A cluster that its own patch breaks is planned as if there were none.
-func planWithPatches(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*decode.Document, patches overlays, options Options, list *diag.List) {
+func planWithPatches(plans []*plan.Cluster, bundle *resolve.Bundle, documents []*decode.Document, patches overlays, list *diag.List) {
 	for i, p := range plans {
 		own := patches[p.Name.V]
 		if !own.PatchesSpecs() {
 			continue
 		}
-		specs := resolve.IndexDocuments(own.Specs(documents, options.overlayCache, list), list)
+		specs := resolve.IndexDocuments(own.Specs(documents, list), list)
 		plan.RequireCluster(specs, p.Name.V, list)
-		patched := options.planCache.Clusters(specs, p.Name.V, nil)
+		patched := plan.Clusters(specs, p.Name.V)
 		if len(patched) != 1 {
-			patched = options.planCache.Clusters(bundle, p.Name.V, nil)
+			patched = plan.Clusters(bundle, p.Name.V)
 		}
 		plans[i] = patched[0]
 	}

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"reflect"
@@ -14,24 +15,25 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/plan"
+	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // SpecPair is a spec that is not the same in two states, as objects whose values come from their lines; nil where a state does not
 // have it. Comments, order of keys and spelling are not in it, nor are waivers.
 type SpecPair struct{ Before, After *object.Object }
 
-// differingSpecs joins the specs of two states that are not the same document, sorted by kind and name. Of one cluster only, those are left
-// out that are not its own.
-func differingSpecs(was, is *comparedState, cluster string) []SpecPair {
+// differingSpecs joins the specs of two states, sorted by kind and name. Files that are the same are left out, and, if only
+// one cluster is compared, specs that do not concern it.
+func differingSpecs(was, is *state, cluster string) []SpecPair {
 	type name struct{ kind, name string }
 	joined := map[name]*SpecPair{}
 	take := func(documents, others []*decode.Document, clusters []*plan.Cluster, side func(*SpecPair) **object.Object) {
-		known := make(map[*decode.Document]bool, len(others))
+		known := make(map[string]*source.File, len(others))
 		for _, d := range others {
-			known[d] = true
+			known[d.File.Path] = d.File
 		}
 		for _, d := range documents {
-			if known[d] || cluster != "" && !concernsCluster(d, cluster, clusters) {
+			if sameSpecs(d.File, known[d.File.Path]) || cluster != "" && !concernsCluster(d, cluster, clusters) {
 				continue
 			}
 			kind, own := nameOfSpec(d)
@@ -53,6 +55,11 @@ func differingSpecs(was, is *comparedState, cluster string) []SpecPair {
 		return cmp.Or(strings.Compare(x.Kind, y.Kind), strings.Compare(x.Name, y.Name))
 	})
 	return pairs
+}
+
+// sameSpecs reports whether a file holds the same specs as another. What a program gives depends on other files, too.
+func sameSpecs(a, b *source.File) bool {
+	return b != nil && a.Language() == source.YAML && bytes.Equal(a.Data, b.Data)
 }
 
 func (p SpecPair) presentSide() *object.Object { return cmp.Or(p.After, p.Before) }

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"io/fs"
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
@@ -9,7 +8,6 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/lower"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch"
-	"lockstep.dev/lockstep/pkg/compile/patch/chart"
 	"lockstep.dev/lockstep/pkg/compile/patch/overlay"
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/accepted"
@@ -27,12 +25,14 @@ import (
 // Unit is a part of a cluster that was compiled on its own.
 type Unit struct {
 	Cluster string
-	// Name is unique in the cluster: `platform`, `platform/<release>`, `runtimes`, `tenants/<tenant>`, and at last
+	// Name is unique in the cluster: `platform`, `runtimes`, `platform/<release>`, `tenants/<tenant>`, and at last
 	// `kustomizations`, which has no objects.
 	Name string
 	// Objects are sorted. Whoever takes a unit may keep them.
 	Objects []object.Object
 	Files   []emit.File
+	// Removed are the objects that patches remove, and by which lines.
+	Removed object.Removals
 	// Proven is what was proven about the whole cluster; it is in the last unit only.
 	Proven *ReachAndRights
 }
@@ -69,6 +69,8 @@ type compiledUnit struct {
 	unit  Unit
 	facts unitFacts
 	list  *diag.List
+	// unreadable reports whether the objects cannot be made.
+	unreadable bool
 	// err is that of preparing the unit.
 	err error
 }
@@ -92,20 +94,17 @@ type objectIdentity struct {
 	origin source.Span
 }
 
-// unitJobsOf returns the jobs of all clusters. Components come after our own objects, so that a collision is the component's mistake;
-// they are rendered here, each distinct one once, and are few.
-func unitJobsOf(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patches overlays, list *diag.List) []unitJob {
-	components := patch.RenderComponents(root, renderer, plans, list)
+// unitJobs returns the jobs of all clusters: first what a cluster shares, then its tenants. Components are rendered here,
+// each distinct one once, and are few.
+func (s *state) unitJobs(options Options) []unitJob {
+	components := patch.RenderComponents(s.root, options.Charts, s.plans, s.list)
 	var servers accepted.Servers
 	var jobs []unitJob
-	for _, p := range plans {
+	for _, p := range s.plans {
 		first := len(jobs)
 		jobs = append(jobs,
 			unitJob{cluster: p, name: lower.PlatformFolder, own: true, objects: func(*diag.List) []object.Object { return lower.PlatformObjects(p) }},
 			unitJob{cluster: p, name: lower.RuntimeFolder, own: true, objects: func(own *diag.List) []object.Object { return lower.RuntimeObjects(p, own) }})
-		for _, t := range p.Tenants {
-			jobs = append(jobs, unitJob{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.TenantObjects(p, t, own) }})
-		}
 		for i := range p.Components {
 			component := &p.Components[i]
 			rendered := components.ObjectsOf(p, component)
@@ -114,18 +113,22 @@ func unitJobsOf(root fs.FS, renderer chart.Renderer, plans []*plan.Cluster, patc
 				objects: func(*diag.List) []object.Object { return rendered },
 			})
 		}
-		own := patches[p.Name.V]
+		own := s.patches[p.Name.V]
 		if added := own.Resources(); len(added) > 0 {
 			jobs = append(jobs, unitJob{
 				cluster: p, name: lower.PlatformFolder + "/" + overlay.ResourceFile, objects: func(*diag.List) []object.Object { return slices.Clone(added) },
 			})
 		}
-		server := servers.ServerOf(p, list)
+		for _, t := range p.Tenants {
+			jobs = append(jobs, unitJob{cluster: p, name: lower.TenantFolder + "/" + t.Name.V, own: true, tenant: t, objects: func(own *diag.List) []object.Object { return lower.TenantObjects(p, t, own) }})
+		}
+		server := servers.ServerOf(p, s.list)
 		for i := first; i < len(jobs); i++ {
 			jobs[i].overlay, jobs[i].server = own, server
 		}
 		jobs[len(jobs)-1].last = true
 	}
+	s.unreadable = s.unreadable || s.list.Unreadable()
 	return jobs
 }
 
@@ -149,6 +152,7 @@ func (j unitJob) patchedObjects(list *diag.List) ([]object.Object, overlay.Effec
 func (j unitJob) compile(prepare func(Unit) error) compiledUnit {
 	list := &diag.List{}
 	objects, effects := j.patchedObjects(list)
+	unreadable := list.Unreadable()
 	j.server.Prove(objects, list)
 	accepted.ReportCopied(objects, list)
 	access.PowerWithoutRoles(j.cluster, objects, list)
@@ -161,9 +165,11 @@ func (j unitJob) compile(prepare func(Unit) error) compiledUnit {
 	}
 	c := compiledUnit{
 		job:   j,
-		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files},
+		unit:  Unit{Cluster: j.cluster.Name.V, Name: j.name, Objects: objects, Files: files, Removed: effects.Removed()},
 		facts: unitFacts{identities: identities, entries: entries, capacity: capacity.FactsOf(objects), isolation: isolation.FactsOf(objects), access: access.FactsOf(objects), workloads: enforced.FactsOf(objects, j.own), mesh: mesh.FactsOf(objects), references: references.FactsOf(objects, j.own), effects: effects},
 		list:  list,
+
+		unreadable: unreadable,
 	}
 	if prepare != nil {
 		c.err = prepare(c.unit)

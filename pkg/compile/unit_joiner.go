@@ -33,6 +33,8 @@ type unitJoiner struct {
 	exists   map[object.ID]source.Span
 	entries  []emit.KustomizationEntry
 	capacity []capacity.Facts
+	// foreign are the units of charts and overlays. They are added last: an object that exists already is their mistake.
+	foreign []compiledUnit
 	// isolation and access take the facts as they come.
 	isolation  *isolation.Cluster
 	access     *access.Cluster
@@ -67,22 +69,18 @@ func (j *unitJoiner) join(c compiledUnit) error {
 		j.isolation, j.access = &isolation.Cluster{}, &access.Cluster{}
 		j.workloads = &enforced.Workloads{}
 		j.began = j.list.Len()
-		j.effects, j.mesh, j.references = nil, mesh.Facts{}, references.Facts{}
+		j.foreign, j.effects, j.mesh, j.references = nil, nil, mesh.Facts{}, references.Facts{}
 	}
-	j.list.AddCopies(c.list.Since(0))
-	for _, added := range c.facts.identities {
-		j.noteIdentity(c.job, added)
+	if c.job.own {
+		j.add(&c)
+	} else {
+		j.foreign = append(j.foreign, compiledUnit{job: c.job, facts: c.facts, list: c.list})
 	}
-	j.entries = append(j.entries, c.facts.entries...)
-	j.capacity = append(j.capacity, c.facts.capacity)
-	j.isolation.Add(c.facts.isolation)
-	j.access.Add(c.facts.access)
-	j.workloads.Add(c.facts.workloads)
-	j.mesh = j.mesh.Join(c.facts.mesh)
-	j.references = j.references.Join(c.facts.references)
-	j.effects = j.effects.Join(c.facts.effects)
 	if err := j.take(c.unit); err != nil || !c.job.last {
 		return err
+	}
+	for i := range j.foreign {
+		j.add(&j.foreign[i])
 	}
 	c.job.overlay.ReportIneffective(j.effects, maps.Keys(j.exists), j.list)
 	removed := j.effects.Removed()
@@ -101,6 +99,22 @@ func (j *unitJoiner) join(c compiledUnit) error {
 		}
 	}
 	return j.take(last)
+}
+
+// add adds what is known of a unit to its cluster.
+func (j *unitJoiner) add(c *compiledUnit) {
+	j.list.AddCopies(c.list.Since(0))
+	for _, added := range c.facts.identities {
+		j.noteIdentity(c.job, added)
+	}
+	j.entries = append(j.entries, c.facts.entries...)
+	j.capacity = append(j.capacity, c.facts.capacity)
+	j.isolation.Add(c.facts.isolation)
+	j.access.Add(c.facts.access)
+	j.workloads.Add(c.facts.workloads)
+	j.mesh = j.mesh.Join(c.facts.mesh)
+	j.references = j.references.Join(c.facts.references)
+	j.effects = j.effects.Join(c.facts.effects)
 }
 
 // noteIdentity notes an object, and reports one that exists already.

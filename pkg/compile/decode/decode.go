@@ -39,8 +39,6 @@ type Loader struct {
 	Jsonnet jsonnet.Evaluator
 	// Workers is how many files are read at a time, and there are never more than files; less than 1 means 1. It does not change the result.
 	Workers int
-	// Cache, if there is one, is asked for what YAML files gave before, and told what they give now.
-	Cache *Cache
 }
 
 // Load reads and decodes files that source.Find returned. The documents have the order of the files.
@@ -63,7 +61,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 		for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
 			read(files[i])
 			if files[i].Language() == source.YAML {
-				l.decodeUncached(&w, files[i], &batches[i])
+				w.decodeYAML(files[i], &batches[i])
 			} else if !isReadable(files[i], &batches[i].list) {
 				specsOfUnreadable(files[i], &batches[i])
 			}
@@ -82,16 +80,6 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 		list.AddCopies(batches[i].list.Sorted())
 	}
 	return documents
-}
-
-// decodeUncached decodes a file that is not known yet. What an imported file gives depends on others, so that only YAML is remembered.
-func (l Loader) decodeUncached(w *decodeWorker, file *source.File, b *fileResult) {
-	if gave, found := l.Cache.get(file); found {
-		*b = gave
-		return
-	}
-	w.decodeYAML(file, b)
-	l.Cache.put(file, *b)
 }
 
 // decodeWorker is what files read one after the other share.

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"weak"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
@@ -25,20 +24,12 @@ const imageVolumesMinor = 35
 // group for volumes so that the key of the job is readable.
 var anyUser = template.User{UID: 1000650000, GID: 0, FSGroup: 1000650000}
 
-// Cache is what plans of one state of a repository may share with those of another: what depends on nothing but one document. The zero
-// Known is empty and ready. It is safe for concurrent use.
-type Cache struct {
-	// own has the *Own of documents, which it does not keep.
-	own sync.Map
-}
-
-// ownSpec returns what the spec of a tenant says.
-func (k *Cache) ownSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
-	document := weak.Make(d.Document)
-	if found, is := k.own.Load(document); is {
+// ownSpec returns what the spec of a tenant says, which its clusters share.
+func (p planner) ownSpec(d *resolve.Definition[v1alpha1.Tenant]) *TenantSpec {
+	if found, is := p.own.Load(d.Document); is {
 		return found.(*TenantSpec)
 	}
-	made, _ := k.own.LoadOrStore(document, tenantSpec(d))
+	made, _ := p.own.LoadOrStore(d.Document, tenantSpec(d))
 	return made.(*TenantSpec)
 }
 
@@ -56,16 +47,12 @@ func RequireCluster(b *resolve.Bundle, only string, list *diag.List) {
 
 // Clusters returns the plan of every sound cluster, or of the one with a name, sorted by name.
 func Clusters(b *resolve.Bundle, only string) []*Cluster {
-	return (&Cache{}).Clusters(b, only, nil)
+	return ClustersExcept(b, only, func(string) bool { return false })
 }
 
-// Clusters does that for one of several states. Nil knows nothing. The plan of a cluster that later says true for, if there is such a
-// function, has its name only: somebody makes it with other specs.
-func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster string) bool) []*Cluster {
-	if k == nil {
-		k = &Cache{}
-	}
-	p := planner{Bundle: b, cache: k}
+// ClustersExcept returns these plans, but only the name of each cluster that is planned later, with other specs.
+func ClustersExcept(b *resolve.Bundle, only string, later func(cluster string) bool) []*Cluster {
+	p := planner{Bundle: b, own: &sync.Map{}}
 	definitions := slices.DeleteFunc(slices.Clone(b.Clusters.All()), func(d *resolve.Definition[v1alpha1.Cluster]) bool {
 		return !d.Valid || only != "" && d.Name != only
 	})
@@ -74,7 +61,7 @@ func (k *Cache) Clusters(b *resolve.Bundle, only string, later func(cluster stri
 	var all sync.WaitGroup
 	for i, d := range definitions {
 		all.Go(func() {
-			if later != nil && later(d.Name) {
+			if later(d.Name) {
 				clusters[i] = &Cluster{Name: writtenValue(d.Document, &d.Spec.Metadata.Name)}
 				return
 			}

@@ -3,6 +3,7 @@ package plan
 import (
 	"iter"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -15,8 +16,8 @@ import (
 // planner plans the clusters of a repository.
 type planner struct {
 	*resolve.Bundle
-	// cache is what clusters share of a tenant.
-	cache *Cache
+	// own has the *TenantSpec of each document.
+	own *sync.Map
 }
 
 // planTenants returns the sound tenants of a cluster, sorted by name.
@@ -30,7 +31,7 @@ func (p planner) planTenants(c *Cluster) []*Tenant {
 			c.Partial = true
 			continue
 		}
-		t := planTenant(d, p.cache.ownSpec(d), c)
+		t := planTenant(d, p.ownSpec(d), c)
 		t.Ineffective = ineffectiveQueue(p.Bundle, d)
 		t.Ineffective.Devices = ineffectiveDevices(p.Bundle, d)
 		result = append(result, t)

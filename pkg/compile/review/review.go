@@ -18,9 +18,6 @@ import (
 // Options say what to compare.
 type Options struct {
 	Compile compile.Options
-	// Whole compiles and proves both states completely, instead of what may differ: for those who show what is the same, too, or what
-	// the proofs find and specs accept. A state that the proofs refuse is compared all the same.
-	Whole bool
 	// Before and After are the tops of the repositories, where files are that decide about reviews; nil is the folder of the specs.
 	Before, After fs.FS
 	// KeepAll keeps every effect, for callers that look at each object.
@@ -41,9 +38,18 @@ func (r *Result) Compared() bool { return r.compared }
 // Compare returns what it means to go from one state of a repository to another. Where one of them does not compile, the report has
 // findings only. It returns no error but those of the options' own functions.
 func Compare(before, after fs.FS, options Options) (Result, error) {
-	in := semdiff.Input{Unproven: !options.Whole, Today: options.Compile.Today, KeepAll: options.KeepAll}
+	in := semdiff.Input{Today: options.Compile.Today, KeepAll: options.KeepAll}
+	// Equal units of tenants are not kept if nothing differs that tenants share: there are thousands.
+	sameShared := map[string]bool{}
 	states, err := compile.CompareStates(before, after, options.Compile, func(p compile.ComparedUnit) error {
-		in.Units = append(in.Units, semdiff.NewUnit(p.Cluster, p.Name, p.Before, p.After, p.Removed))
+		u := semdiff.NewUnit(p.Cluster, p.Name, p.Before, p.After, p.Removed)
+		same, known := sameShared[p.Cluster]
+		if !p.OfTenant {
+			sameShared[p.Cluster] = u.Same() && (same || !known)
+		}
+		if !p.OfTenant || !p.OnlyTenants || !same || !u.Same() {
+			in.Units = append(in.Units, u)
+		}
 		return nil
 	})
 	if err != nil {
@@ -52,70 +58,31 @@ func Compare(before, after fs.FS, options Options) (Result, error) {
 	for _, spec := range states.Specs {
 		in.Specs = append(in.Specs, semdiff.Spec{Before: spec.Before, After: spec.After})
 	}
-	in.Clusters = clustersOf(states.Before, states.After)
-	in.Before, in.After = states.BeforeList, states.AfterList
-	in.WaiversBefore, in.WaiversAfter = groupWaivers(states.BeforeWaivers), groupWaivers(states.AfterWaivers)
+	in.Clusters = clustersOf(states.Before.Plans, states.After.Plans)
+	in.Before, in.After = states.Before.List, states.After.List
+	in.WaiversBefore, in.WaiversAfter = groupWaivers(states.Before.Waivers), groupWaivers(states.After.Waivers)
 	in.Uncompiled, in.Deciding = states.Unreadable(), compareDecidingFiles(cmp.Or(options.Before, before), cmp.Or(options.After, after))
-	if options.Whole && !states.Unreadable() {
-		if err := proveBoth(&in, &states, before, after, options.Compile); err != nil {
-			return Result{}, err
-		}
-	}
-	report := semdiff.Compare(in)
-	if !options.Whole && !states.Unreadable() && report.Worst() < rule.Notice {
-		if report, err = refusedReport(&in, report, &states, before, after, options.Compile); err != nil {
-			return Result{}, err
-		}
-	}
-	return Result{Report: report, Before: in.Before, After: in.After, compared: !states.Unreadable()}, nil
+	addProven(&in, &states)
+	return Result{Report: semdiff.Compare(in), Before: in.Before, After: in.After, compared: !states.Unreadable()}, nil
 }
 
-// refusedReport is a report that has nothing to tell, with what check finds where it refuses the state afterwards: then the report does not say that nothing changes.
-func refusedReport(in *semdiff.Input, unchanged semdiff.Report, states *compile.States, before, after fs.FS, options compile.Options) (semdiff.Report, error) {
-	list, err := compile.Stream(after, options, func(compile.Unit) error { return nil })
-	if err != nil || list.Errors() == 0 {
-		return unchanged, err
+// addProven adds what was proven of clusters, if both states were: facts of one state alone are not compared.
+func addProven(in *semdiff.Input, states *compile.States) {
+	if states.Unreadable() || states.Before.Proven == nil || states.After.Proven == nil {
+		return
 	}
-	if err := proveBoth(in, states, before, after, options); err != nil {
-		return unchanged, err
+	for name, known := range in.Clusters {
+		known.Before, known.After = provenOf(&states.Before, name), provenOf(&states.After, name)
+		in.Clusters[name] = known
 	}
-	in.Unproven = false
-	return semdiff.Compare(*in), nil
 }
 
-// proveBoth proves both states. Where rules refuse one, nothing is proven of either: what could not be asked of both is not compared.
-func proveBoth(in *semdiff.Input, states *compile.States, before, after fs.FS, options compile.Options) (err error) {
-	all := true
-	for _, side := range []struct {
-		root  fs.FS
-		plans []*plan.Cluster
-		list  **diag.List
-		to    func(*semdiff.Cluster) **semdiff.Proven
-	}{
-		{before, states.Before, &in.Before, func(c *semdiff.Cluster) **semdiff.Proven { return &c.Before }},
-		{after, states.After, &in.After, func(c *semdiff.Cluster) **semdiff.Proven { return &c.After }},
-	} {
-		proven := false
-		*side.list, err = compile.Stream(side.root, options, func(u compile.Unit) error {
-			if proven = proven || u.Proven != nil; u.Proven != nil {
-				known := in.Clusters[u.Cluster]
-				*side.to(&known) = &semdiff.Proven{Reach: u.Proven.Reach, Rights: u.Proven.Rights, Ranges: addressRangesOf(side.plans, u.Cluster)}
-				in.Clusters[u.Cluster] = known
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		all = all && proven
+func provenOf(state *compile.State, cluster string) *semdiff.Proven {
+	proven := state.Proven[cluster]
+	if proven == nil {
+		return nil
 	}
-	if !all {
-		for name, known := range in.Clusters {
-			known.Before, known.After = nil, nil
-			in.Clusters[name] = known
-		}
-	}
-	return nil
+	return &semdiff.Proven{Reach: proven.Reach, Rights: proven.Rights, Ranges: addressRangesOf(state.Plans, cluster)}
 }
 
 // groupWaivers are those of one state, as the comparison takes them.

@@ -98,33 +98,32 @@ func with(base, change fstest.MapFS) fstest.MapFS {
 	return all
 }
 
-func reviewed(t *testing.T, after fstest.MapFS, whole bool) review.Result {
+func reviewed(t *testing.T, after fstest.MapFS) review.Result {
 	t.Helper()
 	if !schema.Available() {
 		t.Skip("SKIPPED: this build has no schemas: run `make schemas`")
 	}
-	result, err := review.Compare(repository, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
+	result, err := review.Compare(repository, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return result
 }
 
-// TestWhole: facts and findings of proofs are there for those who ask, and a state that the proofs refuse is compared all the same.
-func TestWhole(t *testing.T) {
-	part, whole := reviewed(t, with(repository, hole), false), reviewed(t, with(repository, hole), true)
-	if !part.Compared() || !whole.Compared() {
-		t.Fatal("not compared")
+// TestProven: a report has the facts and findings of proofs, and a state that the proofs refuse is compared.
+func TestProven(t *testing.T) {
+	r := reviewed(t, with(repository, hole))
+	if !r.Compared() || len(r.Entries) == 0 {
+		t.Fatalf("compared %t, %d entries", r.Compared(), len(r.Entries))
 	}
-	if part.Clusters[0].After != nil || part.After.Errors() > 0 {
-		t.Errorf("proven without need: %v", part.Clusters[0].After)
-	}
-	facts := whole.Clusters[0].After
-	if facts == nil || len(facts.Reach.Of) != 1 || facts.Reach.Of[0].Tenant != "vision" || strings.Join(facts.Ranges, " ") != "10.128.0.0/14 172.30.0.0/16" {
+	facts := r.Clusters[0].After
+	if facts == nil || len(facts.Reach.Of) != 1 || facts.Reach.Of[0].Tenant != "vision" ||
+		strings.Join(facts.Ranges, " ") != "10.128.0.0/14 172.30.0.0/16" {
 		t.Errorf("facts: %+v", facts)
 	}
-	if whole.After.Errors() == 0 || len(whole.Entries) != len(part.Entries) || !strings.HasPrefix(whole.Verdict, "check refuses it with ") || !strings.Contains(whole.Verdict, "reach the internet and all namespaces") {
-		t.Errorf("%d errors, %d entries, %d without proofs: %s", whole.After.Errors(), len(whole.Entries), len(part.Entries), whole.Verdict)
+	if r.After.Errors() == 0 || !strings.HasPrefix(r.Verdict, "check refuses it with ") ||
+		!strings.Contains(r.Verdict, "reach the internet and all namespaces") {
+		t.Errorf("%d errors: %s", r.After.Errors(), r.Verdict)
 	}
 }
 
@@ -151,7 +150,7 @@ patches:
 
 // TestPatchTakesDenial: nothing deletes the policy on the cluster, and nobody compiles it any more: it is critical, at the line of the patch.
 func TestPatchTakesDenial(t *testing.T) {
-	r := reviewed(t, with(repository, denied), false)
+	r := reviewed(t, with(repository, denied))
 	if len(r.Entries) == 0 || r.Worst() != rule.Critical {
 		t.Fatalf("the policy goes, and nothing of it is critical: %s", r.Verdict)
 	}
@@ -171,17 +170,17 @@ func TestRanges(t *testing.T) {
 		return with(repository, fstest.MapFS{"tenants/vision.yaml": file(vision)})
 	}
 	for cidr, want := range map[string]rule.Severity{"10.129.0.0/16": rule.Critical, "10.40.0.0/16": rule.Warning} {
-		if r := reviewed(t, open(cidr), false); r.Worst() != want {
+		if r := reviewed(t, open(cidr)); r.Worst() != want {
 			t.Errorf("egress to %s is %s, want %s: %s", cidr, r.Worst(), want, r.Verdict)
 		}
 	}
 }
 
-// TestWaivers: what specs accept is told without proving anything, and where nothing else changes.
+// TestWaivers: a report has what specs accept, also if nothing else changes.
 func TestWaivers(t *testing.T) {
 	tenant := string(repository["tenants/vision.yaml"].Data)
 	with1 := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + waiving)})
-	part := reviewed(t, with1, false)
+	part := reviewed(t, with1)
 	if len(part.Findings.Waivers) != 1 || part.Findings.Waivers[0].How != group.WaiverAdded || part.Findings.Waivers[0].Owner != "tenant vision" || part.Findings.Waivers[0].At.Line == 0 {
 		t.Fatalf("waivers: %+v", part.Findings.Waivers)
 	}
@@ -189,7 +188,7 @@ func TestWaivers(t *testing.T) {
 		t.Errorf("compared %t, %d entries: %s", part.Compared(), len(part.Entries), part.Verdict)
 	}
 	expired := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + strings.Replace(waiving, "2027", "2026", 1))})
-	if r := reviewed(t, expired, false); r.After.Errors() != 1 || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExpired {
+	if r := reviewed(t, expired); r.After.Errors() != 1 || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExpired {
 		t.Errorf("%d errors, waivers: %+v", r.After.Errors(), r.Findings.Waivers)
 	}
 }
@@ -202,24 +201,20 @@ func TestRunOut(t *testing.T) {
 	tenant := string(repository["tenants/vision.yaml"].Data)
 	expired := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + strings.Replace(waiving, "2027", "2026", 1))})
 	renewed := with(repository, fstest.MapFS{"tenants/vision.yaml": file(tenant + waiving)})
-	for _, whole := range []bool{false, true} {
-		r, err := review.Compare(expired, renewed, review.Options{Compile: compile.Options{Today: "2026-11-21"}, Whole: whole})
-		if err != nil || !r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExtended {
-			t.Errorf("whole %t: %v, compared %t, waivers: %+v", whole, err, r.Compared(), r.Findings.Waivers)
-		}
+	r, err := review.Compare(expired, renewed, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	if err != nil || !r.Compared() || len(r.Findings.Waivers) != 1 || r.Findings.Waivers[0].How != group.WaiverExtended {
+		t.Errorf("%v, compared %t, waivers: %+v", err, r.Compared(), r.Findings.Waivers)
 	}
 }
 
 // TestBroken: where a side does not compile nothing is compared.
 func TestBroken(t *testing.T) {
-	for _, whole := range []bool{false, true} {
-		r := reviewed(t, with(repository, fstest.MapFS{"tenants/vision.yaml": file("kind: Tenant\n")}), whole)
-		if r.Compared() || len(r.Entries) > 0 || r.Findings.Errors == 0 || !strings.HasPrefix(r.Verdict, "The specs do not compile: ") {
-			t.Errorf("compared %t, %d entries, %d errors: %s", r.Compared(), len(r.Entries), r.Findings.Errors, r.Verdict)
-		}
-		if len(r.Findings.New) == 0 || r.Findings.New[0].Severity != diag.Error {
-			t.Errorf("findings: %v", r.Findings.New)
-		}
+	r := reviewed(t, with(repository, fstest.MapFS{"tenants/vision.yaml": file("kind: Tenant\n")}))
+	if r.Compared() || len(r.Entries) > 0 || r.Findings.Errors == 0 || !strings.HasPrefix(r.Verdict, "The specs do not compile: ") {
+		t.Errorf("compared %t, %d entries, %d errors: %s", r.Compared(), len(r.Entries), r.Findings.Errors, r.Verdict)
+	}
+	if len(r.Findings.New) == 0 || r.Findings.New[0].Severity != diag.Error {
+		t.Errorf("findings: %v", r.Findings.New)
 	}
 }
 
@@ -240,15 +235,13 @@ func TestFirstSpecs(t *testing.T) {
 		"The first cluster of this name": {catalog, "lab", true},
 		"A name that nobody has":         {repository, "labb", false},
 	} {
-		for _, whole := range []bool{false, true} {
-			r, err := review.Compare(c.before, repository, review.Options{Compile: compile.Options{Today: "2026-11-21", Cluster: c.cluster}, Whole: whole})
-			if err != nil || r.Compared() != c.want {
-				t.Fatalf("%s: compared %t, %v: %s", name, r.Compared(), err, r.Verdict)
-			}
-			isNew := slices.ContainsFunc(r.Entries, func(e group.Entry) bool { return strings.Contains(e.Title, "a cluster is new") })
-			if isNew != c.want {
-				t.Errorf("%s: that the cluster is new is told: %t; %s", name, isNew, r.Verdict)
-			}
+		r, err := review.Compare(c.before, repository, review.Options{Compile: compile.Options{Today: "2026-11-21", Cluster: c.cluster}})
+		if err != nil || r.Compared() != c.want {
+			t.Fatalf("%s: compared %t, %v: %s", name, r.Compared(), err, r.Verdict)
+		}
+		isNew := slices.ContainsFunc(r.Entries, func(e group.Entry) bool { return strings.Contains(e.Title, "a cluster is new") })
+		if isNew != c.want {
+			t.Errorf("%s: that the cluster is new is told: %t; %s", name, isNew, r.Verdict)
 		}
 	}
 }
@@ -256,10 +249,8 @@ func TestFirstSpecs(t *testing.T) {
 // TestSecret: a state with a secret in a spec is not compared, because a report shows what differs.
 func TestSecret(t *testing.T) {
 	runtime := strings.Replace(string(repository["catalog/all.yaml"].Data), "  profile: cpu\n", "  profile: cpu\n  env: [{name: AWS_SECRET_ACCESS_KEY, value: not-really-one}]\n", 1)
-	for _, whole := range []bool{false, true} {
-		if r := reviewed(t, with(repository, fstest.MapFS{"catalog/all.yaml": file(runtime)}), whole); r.Compared() || r.After.Errors() == 0 || len(r.Entries) > 0 {
-			t.Errorf("whole %t: compared %t, %d errors, entries: %+v", whole, r.Compared(), r.After.Errors(), r.Entries)
-		}
+	if r := reviewed(t, with(repository, fstest.MapFS{"catalog/all.yaml": file(runtime)})); r.Compared() || r.After.Errors() == 0 || len(r.Entries) > 0 {
+		t.Errorf("compared %t, %d errors, entries: %+v", r.Compared(), r.After.Errors(), r.Entries)
 	}
 }
 
@@ -286,15 +277,13 @@ const accepting = `  waivers:
 func TestAcceptedEnforcement(t *testing.T) {
 	cluster := string(repository["overlays/lab/cluster.yaml"].Data)
 	accepted := with(with(repository, weakened), fstest.MapFS{"overlays/lab/cluster.yaml": file(cluster + accepting)})
-	for _, whole := range []bool{false, true} {
-		r := reviewed(t, accepted, whole)
-		if !r.Compared() || len(r.Entries) == 0 || r.Entries[0].Severity != rule.Critical || len(r.Entries[0].Waived) != 1 || r.Entries[0].Waived[0].Code != string(diag.EnforcementWeakened) {
-			t.Errorf("whole %t: compared %t, entries: %+v", whole, r.Compared(), r.Entries)
-		}
-		r = reviewed(t, with(repository, weakened), whole)
-		if !r.Compared() || r.After.Errors() == 0 || len(r.Entries) == 0 || r.Entries[0].Severity != rule.Critical || !strings.HasPrefix(r.Verdict, "check refuses it with 1 error; ") {
-			t.Errorf("whole %t, without a waiver: compared %t, %d errors, entries: %+v: %s", whole, r.Compared(), r.After.Errors(), r.Entries, r.Verdict)
-		}
+	r := reviewed(t, accepted)
+	if !r.Compared() || len(r.Entries) == 0 || r.Entries[0].Severity != rule.Critical || len(r.Entries[0].Waived) != 1 || r.Entries[0].Waived[0].Code != string(diag.EnforcementWeakened) {
+		t.Errorf("compared %t, entries: %+v", r.Compared(), r.Entries)
+	}
+	r = reviewed(t, with(repository, weakened))
+	if !r.Compared() || r.After.Errors() == 0 || len(r.Entries) == 0 || r.Entries[0].Severity != rule.Critical || !strings.HasPrefix(r.Verdict, "check refuses it with 1 error; ") {
+		t.Errorf("without a waiver: compared %t, %d errors, entries: %+v: %s", r.Compared(), r.After.Errors(), r.Entries, r.Verdict)
 	}
 	later := with(accepted, fstest.MapFS{"tenants/vision.yaml": file(strings.Replace(string(repository["tenants/vision.yaml"].Data), "pods: 20", "pods: 21", 1))})
 	r, err := review.Compare(accepted, later, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
@@ -307,15 +296,12 @@ func TestAcceptedEnforcement(t *testing.T) {
 func TestSpecsOnly(t *testing.T) {
 	cluster := string(repository["overlays/lab/cluster.yaml"].Data)
 	wider := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(strings.Replace(cluster, ", 172.30.0.0/16", ", 172.30.0.0/16, 172.31.0.0/16", 1))})
-	r := reviewed(t, wider, false)
+	r := reviewed(t, wider)
 	if len(r.Entries) != 1 || r.Entries[0].Consequence != rule.SpecsOnly || r.Entries[0].After.Line != 9 || !strings.Contains(r.Entries[0].Samples[0].Detail, "172.31.0.0/16") {
 		t.Errorf("entries: %+v", r.Entries)
 	}
-	if !r.Findings.Unproven {
-		t.Error("nothing was proven, and the report does not say so")
-	}
 	commented := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(strings.Replace(cluster, "spec:\n", "spec:\n  # a remark\n", 1))})
-	if r := reviewed(t, commented, false); len(r.Entries) != 0 || !strings.HasPrefix(r.Verdict, "Nothing changes: ") {
+	if r := reviewed(t, commented); len(r.Entries) != 0 || !strings.HasPrefix(r.Verdict, "Nothing changes: ") {
 		t.Errorf("a comment: %s, entries: %+v", r.Verdict, r.Entries)
 	}
 }
@@ -345,11 +331,9 @@ patches:
     patch: |
       - {op: add, path: /spec/network, value: {egress: [{cidr: 0.0.0.0/0}]}}
 `)}
-	for _, whole := range []bool{false, true} {
-		r := reviewed(t, with(repository, forNothing), whole)
-		if !r.Compared() || r.After.Errors() != 1 || !strings.HasPrefix(r.Verdict, "check refuses it with 1 error") {
-			t.Errorf("whole %t: compared %t, %d errors: %s", whole, r.Compared(), r.After.Errors(), r.Verdict)
-		}
+	r := reviewed(t, with(repository, forNothing))
+	if !r.Compared() || r.After.Errors() != 1 || !strings.HasPrefix(r.Verdict, "check refuses it with 1 error") {
+		t.Errorf("compared %t, %d errors: %s", r.Compared(), r.After.Errors(), r.Verdict)
 	}
 }
 

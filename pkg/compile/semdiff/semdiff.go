@@ -42,8 +42,6 @@ type Input struct {
 	Specs []Spec
 	// Before and After are what the compiler found. Nil is a state that was not compiled.
 	Before, After *diag.List
-	// Unproven reports that the findings are without those of the proofs.
-	Unproven bool
 	// Uncompiled reports that a state does not compile, so that there are no units.
 	Uncompiled bool
 	// Deciding are the files beside the specs that decide about reviews and differ.
@@ -86,14 +84,14 @@ func NewUnit(cluster, name string, before, after []object.Object, removals objec
 	if before != nil {
 		u.before = rule.FactsOf(before)
 	}
-	switch {
-	case after != nil && before != nil && u.differs.Same:
-		u.after = u.before
-	case after != nil:
+	if after != nil {
 		u.after = rule.FactsOf(after)
 	}
 	return u
 }
+
+// Same reports whether both states have the unit, and their objects are equal.
+func (u *Unit) Same() bool { return u.differs.IsEqual() && u.before != nil && u.after != nil }
 
 // Compare returns what a change of the specs means.
 func Compare(in Input) Report {
@@ -103,7 +101,7 @@ func Compare(in Input) Report {
 			r.Docs = list.Docs
 		}
 	}
-	r.Findings.Unproven, r.Findings.Uncompiled, r.Findings.Deciding = in.Unproven, in.Uncompiled, in.Deciding
+	r.Findings.Uncompiled, r.Findings.Deciding = in.Uncompiled, in.Deciding
 	r.Findings.Waivers = group.WaiverChanges(in.WaiversBefore, in.WaiversAfter, in.Today)
 	most := samples
 	if in.KeepAll {

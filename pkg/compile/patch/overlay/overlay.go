@@ -15,7 +15,6 @@
 package overlay
 
 import (
-	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"iter"
@@ -37,8 +36,6 @@ type Overlay struct {
 	steps     []step
 	specs     []step
 	resources []object.Object
-	// content is a hash of all that was read: two overlays that have the same one are the same, but for programs, which read more.
-	content string
 	// functions calls those of steps, nil where there are none.
 	functions jsonnet.FunctionCaller
 	// one step at a time: kustomize has global state, and programs share a process.
@@ -58,7 +55,7 @@ func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.Lis
 	if _, err := fs.Stat(root, name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	r := overlayReader{root: root, folder: folder, list: list, overlay: &Overlay{}, content: sha256.New()}
+	r := overlayReader{root: root, folder: folder, list: list, overlay: &Overlay{}}
 	if evaluator != nil {
 		r.functions = evaluator.Open(root)
 	}
@@ -67,12 +64,8 @@ func Read(root fs.FS, folder string, evaluator jsonnet.Evaluator, list *diag.Lis
 	if list.Len() > before {
 		return nil
 	}
-	r.overlay.content = string(r.content.Sum(nil))
 	return r.overlay
 }
-
-// HasPrograms says that a patch is a program, which may read more than the files that the kustomization names.
-func (o *Overlay) HasPrograms() bool { return o != nil && o.functions != nil }
 
 // End gives back what the overlay needs while it is applied: a process, where a patch is a program.
 func (o *Overlay) End() {

@@ -18,8 +18,8 @@ import (
 func (o *Overlay) PatchesSpecs() bool { return o != nil && len(o.specs) > 0 }
 
 // Specs returns the specs as they are for this cluster: those that a patch is for are decoded again from what it makes of them. A
-// spec with a mistake stays as it is. The cache, if there is one, is asked for what became of them before, and told what does now.
-func (o *Overlay) Specs(documents []*decode.Document, known *Cache, list *diag.List) []*decode.Document {
+// spec with a mistake stays as it is.
+func (o *Overlay) Specs(documents []*decode.Document, list *diag.List) []*decode.Document {
 	effects := make(Effects, len(o.specs))
 	readable := list.Errors() == 0
 	result := make([]*decode.Document, len(documents))
@@ -27,7 +27,7 @@ func (o *Overlay) Specs(documents []*decode.Document, known *Cache, list *diag.L
 	existing := make([]object.ID, len(documents))
 	for i, document := range documents {
 		existing[i] = idOf(document)
-		result[i] = known.patchedSpec(o, document, &last, effects, list)
+		result[i] = o.patchSpec(document, &last, effects, list)
 	}
 	for i := range o.specs {
 		// What cannot be read may be what the patch is for.

@@ -3,8 +3,6 @@ package overlay
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"hash"
 	"io/fs"
 	"path"
 	"slices"
@@ -36,8 +34,6 @@ type overlayReader struct {
 	overlay *Overlay
 	// functions calls Jsonnet, nil where there is none.
 	functions jsonnet.FunctionCaller
-	// content is all that was read.
-	content hash.Hash
 }
 
 // fields are what a kustomization may hold besides apiVersion, kind and metadata, in the order in which kustomize applies them.
@@ -169,8 +165,6 @@ func (r *overlayReader) loadFile(name string, at source.Span) *source.File {
 		r.list.Errorf(diag.PatchFileMissing, at, "cannot read `%s`: %s", name, strings.Join(strings.Fields(err.Error()), " "))
 		return nil
 	}
-	_, _ = fmt.Fprintf(r.content, "%q %d\n", name, len(data))
-	_, _ = r.content.Write(data) // never an error
 	return source.NewFile(name, data)
 }
 

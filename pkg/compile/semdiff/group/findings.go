@@ -12,8 +12,6 @@ import (
 type Findings struct {
 	// New are those that the change brings, Fixed those that it takes away. Findings are equal by code, file and message.
 	New, Fixed []*diag.Diagnostic
-	// Unproven reports whether nothing was proven of the two sides, so that what only proofs find is not among the findings.
-	Unproven bool
 	// Errors counts what is wrong after the change: where specs do not compile, nothing else could be compared, and there are no
 	// entries; what only the proofs refuse is compared.
 	Errors int

@@ -10,15 +10,12 @@ import (
 	"slices"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
-	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
 // Unit is what differs between two states of a unit of a cluster. Objects that are equal are not kept.
 type Unit struct {
 	Cluster, Name string
-	// Same reports that both states have the same objects, which come from the same places.
-	Same bool
 	// Objects is how many objects the unit has, each counted once for both states.
 	Objects int
 	// values are what differs in objects of both states; added and removed the objects that only one has: they may be in another unit, or
@@ -28,14 +25,13 @@ type Unit struct {
 	removals       object.Removals
 }
 
+// IsEqual reports whether no object differs.
+func (u *Unit) IsEqual() bool { return len(u.values)+len(u.added)+len(u.removed) == 0 }
+
 // CompareUnits compares two states of a unit. A state that does not have it is nil. Removals are the objects of the state after that patches
 // remove, and by which lines.
 func CompareUnits(cluster, name string, before, after []object.Object, removals object.Removals) Unit {
-	u := Unit{Cluster: cluster, Name: name, Same: areIdentical(before, after), removals: removals}
-	if u.Same {
-		u.Objects = len(after)
-		return u
-	}
+	u := Unit{Cluster: cluster, Name: name, removals: removals}
 	settings := settingsOf(before, after)
 	old := counterpartIndexes(before, after)
 	taken := make([]bool, len(before))
@@ -126,28 +122,4 @@ func counterpartIndexes(before, after []object.Object) []int {
 		found[i] = j
 	}
 	return found
-}
-
-// areIdentical reports whether two lists have the same objects, which come from the same places.
-func areIdentical(before, after []object.Object) bool {
-	return slices.EqualFunc(before, after, func(a, b object.Object) bool {
-		return a.ID == b.ID && a.Place == b.Place && a.Patched == b.Patched && sameOrigin(a.Rule, b.Rule) && sameNode(&a.Root, &b.Root)
-	})
-}
-
-func sameNode(a, b *object.Node) bool {
-	if a.Key != b.Key || a.Kind != b.Kind || a.Text != b.Text || len(a.Children) != len(b.Children) || !sameOrigin(a.From, b.From) {
-		return false
-	}
-	for i := range a.Children {
-		if !sameNode(&a.Children[i], &b.Children[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// sameOrigin is true only where it is plainly so.
-func sameOrigin(a, b *origin.Origin) bool {
-	return a == b || a != nil && b != nil && a.At == b.At && a.Kind == b.Kind && a.Why == b.Why && len(a.Also)+len(b.Also)+len(a.Lost)+len(b.Lost) == 0
 }

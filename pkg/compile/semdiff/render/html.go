@@ -44,7 +44,7 @@ const (
 )
 
 // HTML writes a report as a page for reviewers: the verdict, changes with filters, who reaches whom before and after, quota before and
-// after, findings and waivers. Reachability is there if the report has what was proven (review.Options.Whole).
+// after, findings and waivers. Reachability is there if both states were proven.
 func HTML(w io.Writer, r *semdiff.Report, compared ComparedStates, links Links) error {
 	p := htmlPage{markup: markup{bufio.NewWriter(w)}, links: links, docs: r.Docs, hidden: hiddenLines(r), tenants: map[string]int{}}
 	matrices, quiet := reachMatrices(r)

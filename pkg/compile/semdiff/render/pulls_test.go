@@ -77,7 +77,7 @@ func reviewed(t testing.TB, files fstest.MapFS) *review.Result {
 			after[name] = file
 		}
 	}
-	result, err := review.Compare(before, after, review.Options{Compile: compile.Options{Today: today}, Whole: true})
+	result, err := review.Compare(before, after, review.Options{Compile: compile.Options{Today: today}})
 	if err != nil || !result.Compared() {
 		for _, d := range append(result.Before.Sorted(), result.After.Sorted()...) {
 			if d.Severity == diag.Error && d.Waived == nil {

@@ -116,9 +116,6 @@ func (t *textWriter) writeFindings(f *group.Findings) {
 			fmt.Fprintf(t, "  and %s in other places: the format json has them all\n", plural(left, "finding"))
 		}
 	}
-	if f.Unproven && len(f.New)+len(f.Fixed) > 0 {
-		fmt.Fprint(t, "  These are without what only proofs find: check tells that, and so do the formats markdown and html.\n")
-	}
 	t.writeWaivers(joinWaivers(f.Waived))
 	t.writeWaiverChanges(f.Waivers)
 	t.writeDecidingFiles(f.Deciding)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/semdiff"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
 	"lockstep.dev/lockstep/pkg/compile/source"
@@ -64,19 +63,6 @@ func TestWaiversInSchema(t *testing.T) {
 		}
 		if err := schema.Validate(value); err != nil {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// TestUnproven: where nothing was proven, the list of new findings says that it is not all; it says nothing where all is there.
-func TestUnproven(t *testing.T) {
-	for _, unproven := range []bool{true, false} {
-		list := &diag.List{}
-		list.Warnf(diag.WaiverUnused, source.Span{}, "something is found")
-		r := &semdiff.Report{Verdict: "Nothing changes."}
-		r.Findings.New, r.Findings.Unproven = list.Sorted(), unproven
-		if text := render(t, "text", r); strings.Contains(text, "what only proofs find") != unproven {
-			t.Errorf("unproven %t:\n%s", unproven, text)
 		}
 	}
 }

@@ -257,8 +257,8 @@ bench-compile: $(BIN)/runtime-compiler $(BIN)/bench-compile ## Measure the compi
 	@$(BIN)/bench-compile --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5) $(if $(GROWTH),--growth $(GROWTH))
 
 .PHONY: bench-review
-bench-review: $(BIN)/runtime-compiler $(BIN)/bench-review $(if $(DRIFT),$(BIN)/cluster) ## Measure diff and publish beside Helm and dyff (TENANTS=1000, CLUSTERS=3, RUNS=5, DRIFT=1 for drift too, OUT=FILE)
-	@$(if $(DRIFT),KUBEBUILDER_ASSETS="$$($(BIN)/cluster assets)") $(BIN)/bench-review --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5) $(if $(DRIFT),--drift)
+bench-review: $(BIN)/runtime-compiler $(BIN)/bench-review ## Measure diff and publish beside Helm and dyff (TENANTS=1000, CLUSTERS=3, RUNS=5, OUT=FILE)
+	@$(BIN)/bench-review --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5)
 
 .PHONY: bench-gitops
 bench-gitops: tools ## Measure Flux and Argo CD with many tenants: seconds to Ready, memory, CPU, requests (root; TENANTS=1000, FOCUS="Flux, a stage per tenant", OUT=FILE)

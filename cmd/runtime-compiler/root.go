@@ -34,7 +34,7 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		Args: cli.RejectUnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newComment(), newCost(), newDiff(), newDrift(), newExplain(), newFmt(), newNew(),
+	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newComment(), newCost(), newDiff(), newExplain(), newFmt(), newNew(),
 		newPlan(), newPublish(), newSchema(), newVersion(), compiling.NewJsonnetWorker())
 	return root
 }

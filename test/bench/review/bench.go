@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -37,13 +36,6 @@ func (b *bench) run(ctx context.Context, report *Report) (err error) {
 	defer end()
 	if err := b.take(ctx, plans); err != nil {
 		return err
-	}
-	if b.o.drift {
-		measured, err := b.drift(ctx)
-		if err != nil {
-			return fmt.Errorf("drift: %w", err)
-		}
-		plans = append(plans, measured)
 	}
 	for _, p := range plans {
 		p.Summarize()

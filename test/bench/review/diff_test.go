@@ -41,10 +41,10 @@ func TestOpens(t *testing.T) {
 
 // TestParse: what cannot be measured is refused before anything is built.
 func TestParse(t *testing.T) {
-	if o, err := parse([]string{"--tenants", "50"}); err != nil || o.driftTenants != 50 {
-		t.Errorf("drift has %d tenants, %v", o.driftTenants, err)
+	if o, err := parse([]string{"--tenants", "50"}); err != nil || o.Tenants != 50 {
+		t.Errorf("%d tenants, %v", o.Tenants, err)
 	}
-	for _, wrong := range [][]string{{"--runs", "0"}, {"--small", "0"}, {"--tenants", "0"}, {"--drift-tenants", "-1"}} {
+	for _, wrong := range [][]string{{"--runs", "0"}, {"--small", "0"}, {"--tenants", "0"}} {
 		if _, err := parse(wrong); err == nil {
 			t.Errorf("%v is taken", wrong)
 		}

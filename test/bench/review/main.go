@@ -1,6 +1,6 @@
 // Command review measures what stands around a pull request, on a generated repository: `runtime-compiler diff` of one changed tenant, of one
 // line that opens egress for all, of a change that everything is compiled for, and of none; `publish` to a branch and to a registry, and
-// back; `drift` against a real API server, if wanted; and beside them, in the same run, what others do for a pull request: `helm template` of both
+// back; and beside them, in the same run, what others do for a pull request: `helm template` of both
 // sides and `dyff between` the results.
 //
 // Everything is measured from outside, whole process, start-up included: the kernel's own accounting of a finished child. Each series has one
@@ -23,11 +23,9 @@ import (
 // options are the command line.
 type options struct {
 	series.Options
-	small        int
-	limit        time.Duration
-	drift        bool
-	driftTenants int
-	peers        string
+	small int
+	limit time.Duration
+	peers string
 }
 
 func main() { series.Main(name, run) }
@@ -41,16 +39,11 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.small, "small", 100, "`number` of tenants of a second comparison with the other tools")
 	flags.DurationVar(&o.limit, "limit", 10*time.Minute, "`time` after which dyff is stopped")
 	flags.StringVar(&o.peers, "peers", "test/bench", "`folder` of the other measurements, whose modules pin the other tools")
-	flags.BoolVar(&o.drift, "drift", false, "measure drift, too: needs KUBEBUILDER_ASSETS")
-	flags.IntVar(&o.driftTenants, "drift-tenants", 0, "`number` of tenants that are brought to the API server for drift; 0 means all")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if o.driftTenants == 0 {
-		o.driftTenants = o.Tenants
-	}
-	if o.Runs < 1 || o.small < 1 || o.driftTenants < 1 {
-		return o, errors.New("--runs, --small and --drift-tenants must be at least 1")
+	if o.Runs < 1 || o.small < 1 {
+		return o, errors.New("--runs and --small must be at least 1")
 	}
 	return o, o.Valid()
 }

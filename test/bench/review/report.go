@@ -33,7 +33,6 @@ const (
 	verifyBranch    = "publish --verify, a branch"
 	publishArtifact = "publish, an empty registry"
 	verifyArtifact  = "publish --verify, a registry"
-	drifted         = "drift, none found"
 )
 
 // Series is runs of one command line on one workload, or of the command lines that others need for it.
@@ -46,8 +45,6 @@ type Series struct {
 	Objects int `json:"objects"`
 	// Lines is how many lines somebody gets to read.
 	Lines int `json:"lines"`
-	// Requests is how many an API server had to answer.
-	Requests int64 `json:"requests,omitempty"`
 	series.Usage
 }
 

@@ -71,9 +71,6 @@ func (r *Report) WriteTable(w io.Writer) error {
 
 func (s *Series) row(text *strings.Builder, r *Report) {
 	scenario, wall := s.Scenario, s.Wall.Times(1)
-	if s.Requests > 0 {
-		scenario += fmt.Sprintf(" (%d requests)", s.Requests)
-	}
 	if s.stopped() {
 		wall = fmt.Sprintf("more than %.3g: dyff was stopped at its limit", s.Wall.Min)
 	}

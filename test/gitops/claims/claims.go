@@ -181,41 +181,6 @@ func (f Fates) add(id string, fate Fate) {
 	}
 }
 
-// SaidByDrift are the fates of objects as `drift -o json` tells them, of what applying the tree does.
-func SaidByDrift(output []byte, before Objects) (Fates, error) {
-	var drift struct {
-		Missing []string
-		Refused []struct{ What string }
-		Review  struct {
-			Entries []struct {
-				Samples []struct {
-					Changes []struct{ Object, Path string }
-				}
-			}
-		}
-	}
-	if err := json.Unmarshal(output, &drift); err != nil {
-		return nil, fmt.Errorf("read what drift says: %w", err)
-	}
-	said := keptAll(before)
-	for _, entry := range drift.Review.Entries {
-		for _, sample := range entry.Samples {
-			for _, change := range sample.Changes {
-				if change.Path != "" {
-					said.add(change.Object, Changed)
-				}
-			}
-		}
-	}
-	for _, id := range drift.Missing {
-		said[id] = Added
-	}
-	for _, refused := range drift.Refused {
-		said[refused.What] = Refused
-	}
-	return said, nil
-}
-
 func keptAll(before Objects) Fates {
 	said := Fates{}
 	for id := range before {

@@ -68,17 +68,6 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-func TestSaidByDrift(t *testing.T) {
-	said, err := SaidByDrift([]byte(`{"missing": ["ConfigMap ns/gone"], "review": {"entries": [{"samples": [{"changes": [
-		{"object": "ConfigMap ns/gone"}, {"object": "ConfigMap ns/a", "path": "data.x"}]}]}]}}`), Objects{"ConfigMap ns/a": {}, "ConfigMap ns/b": {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(Fates{"ConfigMap ns/gone": Added, "ConfigMap ns/a": Changed, "ConfigMap ns/b": Kept}, said); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
 func TestWrong(t *testing.T) {
 	before := Objects{"kept": {UID: "1", Content: "a"}, "changed": {UID: "2", Content: "a"}, "restarted": {UID: "3", Pods: "a"}, "deleted": {UID: "4"}, "recreated": {UID: "5"}}
 	after := Objects{"kept": {UID: "1", Content: "a"}, "changed": {UID: "2", Content: "b"}, "restarted": {UID: "3", Pods: "b"}, "recreated": {UID: "6"}, "added": {UID: "7"}}

@@ -114,6 +114,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	d.input.LimitProcessors()
+	cli.TuneHeap(50) // two states are in memory
 	before, after, err := openStates(d.input.Root, d.from, d.to)
 	if err != nil {
 		return err

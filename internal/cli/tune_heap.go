@@ -5,11 +5,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 )
 
-// Go's collector starts at 4 MiB, and later runs whenever the heap has doubled. A run that compiles one tenant or nothing would collect
-// several times for nothing, and so would watch, whose heap is small but for moments: that is a fifth of their processor time. A large
-// repository needs its memory for itself: growing by less than double takes a tenth off its peak for 4 % of the processor time.
+// Go's collector starts at 4 MiB, and later runs whenever the heap has doubled. A run that compiles one tenant or nothing
+// would collect several times for nothing: that is a fifth of its processor time. A large repository needs its memory for
+// itself: growing by less than double takes a tenth off its peak for 4 % of the processor time.
 const (
 	// smallHeap is how far the heap grows before anybody looks for garbage, in bytes.
 	smallHeap = 20 << 20
@@ -20,21 +21,27 @@ const (
 	mostGrowth = 250
 )
 
-// TuneHeap sets the pace of the collector, unless the user has an opinion: by how many percent a large heap grows before it is collected.
+// pace is by how many percent a large heap grows before it is collected.
+var pace atomic.Int64
+
+// TuneHeap sets the pace of the collector, unless GOGC does. The last call holds from the next collection on.
 func TuneHeap(percent int) {
-	if os.Getenv("GOGC") == "" {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	if isFirst := pace.Swap(int64(percent)) == 0; isFirst {
 		debug.SetGCPercent(growthPercent(startHeap, percent))
-		tuneAfterCollection(percent)
+		tuneAfterCollection()
 	}
 }
 
 // tuneAfterCollection sets the pace anew after every collection. The cleanup runs when one finds that nobody has the object any more.
-func tuneAfterCollection(percent int) {
+func tuneAfterCollection() {
 	runtime.AddCleanup(new([16]byte), func(struct{}) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		debug.SetGCPercent(growthPercent(live[0].Value.Uint64(), percent))
-		tuneAfterCollection(percent)
+		debug.SetGCPercent(growthPercent(live[0].Value.Uint64(), int(pace.Load())))
+		tuneAfterCollection()
 	}, struct{}{})
 }
 

@@ -26,8 +26,5 @@ func dnsIsOfPlatform(c *plan.Cluster, list *diag.List) {
 	case isOpenShift && port.V != openShiftDNSPort:
 		list.Warnf(diag.Contradiction, port.At, "the pods in `%s` answer DNS on port %d, and `port` is %d",
 			openShiftDNS, openShiftDNSPort, port.V).Helpf("write `port: %d`", openShiftDNSPort)
-	case namespace.V == "kube-system" && port.V == openShiftDNSPort:
-		list.Warnf(diag.Contradiction, port.At, "port %d is of OpenShift, and the pods in `%s` answer DNS on port 53",
-			port.V, namespace.V).Helpf("write `port: 53`")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,10 +86,10 @@ func (k *kube) printFindings(findings []validate.Finding, jobs int, out outputFl
 			fmt.Fprintln(k.streams.ErrOut, f)
 		}
 	}
-	switch {
-	case len(findings) > 0:
+	if slices.ContainsFunc(findings, func(f validate.Finding) bool { return !f.Warning }) {
 		return cli.ErrReported
-	case out.isForPeople():
+	}
+	if out.isForPeople() {
 		fmt.Fprintf(k.streams.Out, "%s, no mistakes found\n", countedWord(jobs, "TrainJob"))
 	}
 	return nil
@@ -105,18 +106,20 @@ func (k *kube) checkInCluster(ctx context.Context, d validate.Document) ([]valid
 			return nil, err
 		}
 	}
+	var warnings []validate.Finding
 	if runtime, err := fetch.RuntimeOf(ctx, c, d.Job); err == nil {
-		if findings := d.CheckAgainst(*runtime); len(findings) > 0 {
-			return findings, nil
+		warnings = d.CheckAgainst(*runtime)
+		if len(warnings) > 0 && !warnings[0].Warning {
+			return warnings, nil
 		}
 	}
 	err = c.Create(ctx, d.Job.DeepCopy(), client.DryRunAll)
 	if err == nil {
-		return nil, nil
+		return warnings, nil
 	}
 	switch e := apierror.Explain(err); e.Kind {
 	case apierror.Exists:
-		return nil, nil // the name is looked at last: it is a good job, and there
+		return warnings, nil // the name is looked at last: it is a good job, and there
 	case apierror.Refused, apierror.Other:
 		return []validate.Finding{d.PlaceMessage(e.Message)}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -187,7 +188,8 @@ func (v *visit) check(document validate.Document, findings []validate.Finding) (
 		return Check{Findings: findings}, nil
 	}
 	if runtime, err := fetch.RuntimeOf(v.Context(), v.c, document.Job); err == nil {
-		findings = document.CheckAgainst(*runtime)
+		// The form itself warns of slots without GPUs.
+		findings = slices.DeleteFunc(document.CheckAgainst(*runtime), func(f validate.Finding) bool { return f.Warning })
 	}
 	answer := Check{Findings: listOf(findings)}
 	commands := submit.CommandsOf(submit.OptionsOf(document.Job))

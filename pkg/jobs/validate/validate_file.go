@@ -24,8 +24,9 @@ import (
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Finding is one mistake.
+// Finding is one mistake, or a warning of a job that runs and is hardly meant so.
 type Finding struct {
+	Warning bool   `json:"warning,omitempty"`
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
@@ -36,7 +37,11 @@ type Finding struct {
 
 // String is the finding as compilers write it.
 func (f Finding) String() string {
-	text := fmt.Sprintf("%s:%d:%d: error: %s", f.File, f.Line, f.Column, f.Message)
+	kind := "error"
+	if f.Warning {
+		kind = "warning"
+	}
+	text := fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Column, kind, f.Message)
 	if f.Help != "" {
 		text += "\n  help: " + f.Help
 	}
@@ -223,6 +228,12 @@ func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
 	}
 	if err := HasCommand(d.Job, runtime); err != nil {
 		return []Finding{d.findingAt("spec", err.Error(), "")}
+	}
+	if gpus := made.GPUs(); gpus > 0 && int64(made.World.SlotsPerNode) > gpus {
+		found := d.findingAt("spec.trainer.numProcPerNode", fmt.Sprintf("%d ranks on each node share %d GPUs",
+			made.World.SlotsPerNode, gpus), "NCCL refuses ranks that share a GPU: ask for as many slots as GPUs")
+		found.Warning = true
+		return []Finding{found}
 	}
 	return nil
 }

@@ -82,6 +82,24 @@ func builtRuntime(t *testing.T) mpijob.Runtime {
 	return mpijob.Runtime{Labels: built.Labels, Annotations: built.Annotations, Spec: built.Spec}
 }
 
+func TestRanksThatShareGPUs(t *testing.T) {
+	runtime := builtRuntime(t)
+	for text, want := range map[string]string{
+		"16\n    resourcesPerNode: {limits: {nvidia.com/gpu: 2}}": "f.yaml:7:21: warning: 16 ranks on each node share 2 GPUs",
+		"2\n    resourcesPerNode: {limits: {nvidia.com/gpu: 2}}":  "",
+		"16": "",
+	} {
+		found := ""
+		d := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numProcPerNode: "+text+"\n    args: [x]\n")
+		for _, f := range d.CheckAgainst(runtime) {
+			found, _, _ = strings.Cut(f.String(), "\n")
+		}
+		if found != want {
+			t.Errorf("%s: got %q, want %q", text, found, want)
+		}
+	}
+}
+
 func TestAgainst(t *testing.T) {
 	runtime := builtRuntime(t)
 	d := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: 9\n")

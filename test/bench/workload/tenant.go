@@ -122,7 +122,7 @@ func (t *tenant) people(in func(int) bool) {
 	if in(withViewers) {
 		t.Viewers = []string{t.Name + "-viewers"}
 		if in(30) {
-			t.Viewers = append(t.Viewers, "audit@example.com")
+			t.Viewers = append(t.Viewers, "example.com:audit")
 		}
 	}
 }

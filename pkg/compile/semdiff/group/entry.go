@@ -14,8 +14,10 @@ type Entry struct {
 	Jobs     rule.JobsImpact
 	// Title says what happens, without whom it happens to.
 	Title string
-	// Clause is the clause of the verdict.
-	Clause rule.Clause
+	// Clause is the clause of the verdict. It speaks of speaksOf; otherClauses are as many like it about others.
+	Clause       rule.Clause
+	speaksOf     AffectedNames
+	otherClauses int
 	// Before and After are the places of the specs that are responsible; nowhere where a side has none.
 	Before, After source.Span
 	Help          string

@@ -40,13 +40,46 @@ type growingEntry struct {
 	entry    Entry
 	aspect   rule.Aspect
 	titles   map[string]bool
-	affected [4]map[string]bool
-	jobs     map[string]bool
+	affected affectedSets
+	// clauses are the names that each clause speaks of, at most maxTitles.
+	clauses map[rule.Clause]*affectedSets
+	jobs    map[string]bool
 	// befores and afters are the places of the parts that were joined.
 	befores, afters []source.Span
 }
 
-// The sets of group.affected.
+// affectedSets are the names that effects are about.
+type affectedSets [4]map[string]bool
+
+func newAffectedSets() affectedSets { return affectedSets{{}, {}, {}, {}} }
+
+func (a *affectedSets) add(e *rule.Effect) {
+	s := &e.Subject
+	subject := [...]string{inClusters: s.Cluster, inTenants: s.Tenant, inNamespaces: s.Namespace, inRuntimes: s.Runtime}
+	for i, name := range subject {
+		if name != "" {
+			a[i][name] = true
+		}
+	}
+	for _, tenant := range e.Users {
+		a[inTenants][tenant] = true
+	}
+}
+
+func (a *affectedSets) join(other *affectedSets) {
+	for i := range a {
+		maps.Copy(a[i], other[i])
+	}
+}
+
+func (a *affectedSets) names() AffectedNames {
+	return AffectedNames{
+		Clusters: sortedNames(a[inClusters]), Tenants: sortedNames(a[inTenants]),
+		Namespaces: sortedNames(a[inNamespaces]), Runtimes: sortedNames(a[inRuntimes]),
+	}
+}
+
+// The sets of affectedSets.
 const (
 	inClusters = iota
 	inTenants
@@ -65,9 +98,10 @@ func (g *Groups) Add(e rule.Effect) {
 	}
 	known := g.byKey[k]
 	if known == nil {
-		known = &growingEntry{entry: Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After}, aspect: e.Aspect, titles: map[string]bool{}, jobs: map[string]bool{}}
-		for i := range known.affected {
-			known.affected[i] = map[string]bool{}
+		known = &growingEntry{
+			entry:  Entry{Rule: e.Rule, Consequence: e.Consequence, Before: e.Before, After: e.After},
+			aspect: e.Aspect, titles: map[string]bool{}, jobs: map[string]bool{},
+			affected: newAffectedSets(), clauses: map[rule.Clause]*affectedSets{},
 		}
 		g.byKey[k] = known
 	}
@@ -87,20 +121,20 @@ func (g *Groups) Entries(f *Findings) []Entry {
 }
 
 func (g *growingEntry) addEffect(e rule.Effect, samples int) {
-	entry, s := &g.entry, &e.Subject
+	entry := &g.entry
 	entry.Count++
 	entry.Values += len(e.Changes)
 	entry.Severity, entry.Jobs = max(entry.Severity, e.Severity), max(entry.Jobs, e.Jobs)
 	if len(g.titles) < maxTitles {
 		g.titles[e.Title] = true
 	}
-	for i, name := range [...]string{inClusters: s.Cluster, inTenants: s.Tenant, inNamespaces: s.Namespace, inRuntimes: s.Runtime} {
-		if name != "" {
-			g.affected[i][name] = true
-		}
+	g.affected.add(&e)
+	if g.clauses[e.Clause] == nil && len(g.clauses) < maxTitles {
+		sets := newAffectedSets()
+		g.clauses[e.Clause] = &sets
 	}
-	for _, tenant := range e.Users {
-		g.affected[inTenants][tenant] = true
+	if sets := g.clauses[e.Clause]; sets != nil {
+		sets.add(&e)
 	}
 	g.noteJobsOf(&e)
 	entry.keepSample(e, samples)
@@ -247,8 +281,13 @@ func (g *growingEntry) joinGroup(next *growingEntry, samples int) {
 	maps.Copy(g.titles, next.titles)
 	maps.Copy(g.jobs, next.jobs)
 	e.AllJobs = e.AllJobs || n.AllJobs
-	for i := range g.affected {
-		maps.Copy(g.affected[i], next.affected[i])
+	g.affected.join(&next.affected)
+	for clause, sets := range next.clauses {
+		if known := g.clauses[clause]; known != nil {
+			known.join(sets)
+		} else if len(g.clauses) < maxTitles {
+			g.clauses[clause] = sets
+		}
 	}
 	for i := range n.Samples {
 		e.keepSample(n.Samples[i], samples)
@@ -285,13 +324,16 @@ func compareNamed(a, b string) int {
 // finishedEntry returns the entry.
 func (g *growingEntry) finishedEntry() Entry {
 	entry := g.entry
-	entry.Affected = AffectedNames{
-		Clusters: sortedNames(g.affected[inClusters]), Tenants: sortedNames(g.affected[inTenants]),
-		Namespaces: sortedNames(g.affected[inNamespaces]), Runtimes: sortedNames(g.affected[inRuntimes]),
-	}
+	entry.Affected = g.affected.names()
 	entry.JobsOf = sortedNames(g.jobs)
 	first := &entry.Samples[0]
 	entry.Title, entry.Clause, entry.Help = first.Title, first.Clause, first.Help
+	entry.speaksOf = entry.Affected
+	if sets := g.clauses[first.Clause]; sets != nil && (len(sets[inTenants]) < len(g.affected[inTenants]) ||
+		len(sets[inRuntimes]) < len(g.affected[inRuntimes])) {
+		// Others have another clause, with another group, amount or right: the first one is not about them.
+		entry.speaksOf, entry.otherClauses = sets.names(), len(g.clauses)-1
+	}
 	if more := len(g.titles) - 1; more > 0 {
 		entry.Title += ", and " + rule.Plural(more, "change") + " like it"
 	}

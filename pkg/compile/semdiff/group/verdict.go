@@ -19,6 +19,8 @@ type verdictClause struct {
 	affected AffectedNames
 	// ofRuntime reports whether the gist speaks of runtimes: an entry about a tenant may have runtimes, too.
 	ofRuntime bool
+	// others are as many clauses like it, about others.
+	others int
 }
 
 // Verdict puts the gists of the entries together, the most severe first, and ends with what becomes of running jobs and waivers. Values is how
@@ -129,12 +131,14 @@ func clausesOf(entries []Entry) ([]verdictClause, int) {
 		known, found := at[e.Clause]
 		switch {
 		case found:
-			all[known].affected = all[known].affected.join(&e.Affected)
+			all[known].affected = all[known].affected.join(&e.speaksOf)
+			all[known].others += e.otherClauses
 		case e.Clause == (rule.Clause{}) || len(all) == maxClauses:
 			left++
 		default:
 			at[e.Clause] = len(all)
-			all = append(all, verdictClause{e.Clause, e.Severity, e.Affected, len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""})
+			ofRuntime := len(e.Samples) > 0 && e.Samples[0].Subject.Runtime != ""
+			all = append(all, verdictClause{e.Clause, e.Severity, e.speaksOf, ofRuntime, e.otherClauses})
 		}
 	}
 	return all, left
@@ -160,7 +164,11 @@ func (c *verdictClause) clauseText(all *rule.AllClusters) string {
 	if !many {
 		verb = thirdPerson(verb)
 	}
-	return strings.TrimSpace(who+" "+verb+" "+c.clause.Rest) + c.eachText() + c.clustersText(all)
+	text := strings.TrimSpace(who+" "+verb+" "+c.clause.Rest) + c.eachText() + c.clustersText(all)
+	if c.others > 0 {
+		text += ", and " + rule.Plural(c.others, "change") + " like it"
+	}
+	return text
 }
 
 // eachText ends a clause about an amount that several tenants gain or lose, or one on several clusters.

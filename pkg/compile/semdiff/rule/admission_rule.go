@@ -228,7 +228,7 @@ func judgeTenantLimit(c *match.Change) judgement {
 		}
 		return judgement{AdmitsLess, Warning, "jobs must name the queue " + c.New.Scalar(), Clause{Verb: "must", Rest: "name a queue in their jobs"}}
 	case "lockstep.dev/variants":
-		return judgeRuntimes(variantsText(missingFrom(is, was)), variantsText(missingFrom(was, is)))
+		return judgeVariants(missingFrom(is, was), missingFrom(was, is))
 	}
 	// An entry that is missing bounds nothing.
 	if boundsLoosened(was, is) {
@@ -271,6 +271,37 @@ func externalRuntimesNote(list []string) []string {
 		words[i] = name + " (not compiled here)"
 	}
 	return words
+}
+
+// judgeVariants judges entries of variants that came and went. A variant that stays with another runtime, size or
+// default is the same variant.
+func judgeVariants(added, removed []string) judgement {
+	names := func(list []string) []string {
+		var found []string
+		for _, item := range list {
+			name, _, _ := strings.Cut(item, "=")
+			found = append(found, name)
+		}
+		return sortedDistinct(found)
+	}
+	if is, was := names(added), names(removed); !slices.Equal(is, was) || len(is) == 0 {
+		return judgeRuntimes(variantsText(added), variantsText(removed))
+	}
+	text := strings.Join(variantsText(added), ", ") + " instead of " + strings.Join(variantsText(removed), ", ")
+	withoutDefault := func(list []string) []string {
+		var found []string
+		for _, item := range list {
+			found = append(found, item[:strings.LastIndexByte(item, ':')+1])
+		}
+		slices.Sort(found)
+		return found
+	}
+	if slices.Equal(withoutDefault(added), withoutDefault(removed)) {
+		return judgement{NewJobsOnly, Notice, "the policy for TrainJobs counts with another default of a variant",
+			Clause{Verb: "start", Rest: "new jobs with another number of nodes"}}
+	}
+	return judgement{AdmitsLess, Warning, "a variant of a runtime changes: " + text,
+		Clause{Verb: "have", Rest: "a variant of a runtime that changes"}}
 }
 
 // variantsText says in words what the annotation says of each: `ros=mpi-h100:1:4:2` is the variant ros of mpi-h100, for 1 to 4 nodes, 2 if a

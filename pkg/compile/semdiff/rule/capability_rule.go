@@ -152,8 +152,10 @@ func (c *Cluster) gainedAbility(part []*match.Change, can []ability) Effect {
 	if worst.follows != "" {
 		return e.withClauseOf("cluster "+c.Name, "follow", "the repository "+worst.follows).withHelp("merge it when you know who can write there")
 	}
-	rest := withArticle(o.ID.Kind) + " that " + worst.description
-	return e.withClauseOf("cluster "+c.Name, "get", rest)
+	if part[0].Whole() {
+		return e.withClauseOf("cluster "+c.Name, "get", withArticle(o.ID.Kind)+" that "+worst.description)
+	}
+	return e.withClauseOf("cluster "+c.Name, "have", withArticle(o.ID.Kind)+" that now "+worst.description)
 }
 
 // abilitiesGained is what an object that was there before can do now. What an engine follows, where a Service leads, and what the API server does

@@ -242,12 +242,21 @@ func mutatingPolicyAbility(o *object.Object) []ability {
 	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + cmp.Or(severalText(resourcesText(about)), "nothing") + " that others ask for"}}
 }
 
+// jobGroups are the APIs by which jobs run.
+var jobGroups = []string{"trainer.kubeflow.org", "jobset.x-k8s.io", "kueue.x-k8s.io"}
+
 func customResourceAbility(o *object.Object) []ability {
-	words := "adds the kind " + o.Root.Scalar("spec", "names", "kind") + " to the API: what its controller does for those who write one is not known here"
+	kind, severity := o.Root.Scalar("spec", "names", "kind"), Warning
+	words := "adds the kind " + kind + " to the API: what its controller does for those who write one is not known here"
+	if slices.Contains(jobGroups, o.Root.Scalar("spec", "group")) {
+		severity = Critical
+		words = "takes over " + o.ID.Name + ", by which jobs run: if its file goes, all of them go"
+	}
 	if client := o.Root.At("spec", "conversion", "webhook", "clientConfig"); client != nil {
+		severity = Critical
 		words += ", and all of them are read and rewritten by " + cmp.Or(client.Scalar("url"), "the Service "+client.Scalar("service", "namespace")+"/"+client.Scalar("service", "name"))
 	}
-	return warningAbility(AddsObjects, words)
+	return []ability{{consequence: AddsObjects, severity: severity, description: words}}
 }
 
 // apiServiceAbility is that another server answers an API. Requests have the name of who asks, and what is written.
@@ -256,11 +265,22 @@ func apiServiceAbility(o *object.Object) []ability {
 	if service == nil {
 		return nil
 	}
-	severity := Warning
-	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") && !strings.HasSuffix(group, "metrics.k8s.io") || o.Root.Scalar("spec", "insecureSkipTLSVerify") == "true" {
+	severity, name := Warning, cmp.Or(group, "the API's own group")
+	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") && !strings.HasSuffix(group, "metrics.k8s.io") {
 		severity = Critical
 	}
-	return []ability{{consequence: WidensAccess, severity: severity, description: "lets the Service " + service.Scalar("namespace") + "/" + service.Scalar("name") + " answer requests for " + cmp.Or(group, "the API's own group") + ": it reads them, with who asks"}}
+	can := []ability{{
+		consequence: WidensAccess, severity: severity,
+		description: "lets the Service " + service.Scalar("namespace") + "/" + service.Scalar("name") + " answer requests for " + name +
+			": it reads them, with who asks",
+	}}
+	if o.Root.Scalar("spec", "insecureSkipTLSVerify") == "true" {
+		can = append(can, ability{
+			consequence: WidensAccess, severity: Critical,
+			description: "lets the API server check no certificate of the server of " + name + ": a machine between them answers in its place",
+		})
+	}
+	return can
 }
 
 // volumeAbility is that pods get data that is there already.

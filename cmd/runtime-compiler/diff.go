@@ -49,7 +49,7 @@ diff compiles and proves both states, shows what is found and which waivers acce
 It reports no change only if check passes, no waiver accepts more, and no file differs that decides about reviews, such
 as a pipeline.
 
-Exit codes: 0 fine, 1 a state does not compile, the comparison has found an error of check, or a failure,
+Exit codes, whatever the format: 0 fine, 1 a state does not compile, check refuses the state after, or a failure,
 2 a mistake on the command line, 3 there is what --fail-on names.`,
 		Example: `  # What does my work change?
   runtime-compiler diff
@@ -137,15 +137,10 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	switch {
 	case result.Fails(threshold):
 		return errFailOn(d.failOn)
-	case result.After.Errors() > 0 && !d.formatShowsProofs():
+	case result.After.Errors() > 0:
 		return cli.Failure(fmt.Errorf("check refuses `%s`: `runtime-compiler check` says why", after.name))
 	}
 	return nil
-}
-
-// formatShowsProofs reports whether the format shows what proofs find.
-func (d *diffOptions) formatShowsProofs() bool {
-	return d.format == formatHTML || d.format == formatMarkdown
 }
 
 // reportBrokenStates tells why nothing can be compared: a side does not compile. Formats that others read have a report of it.

@@ -211,6 +211,18 @@ def receiver() -> Iterator[Receivers]:
     thread.join(10)
 
 
+def test_a_webhook_has_no_lines_of_programs(cluster: Cluster, client: MPIClient, receiver: Receivers) -> None:
+    name = client.train(runtime="mpi", trainer=HELLO)
+    told = client.on_end(name, receiver.url, secret="key")
+    # The status alone, as it is for a moment: the record comes after it.
+    at = {"lastTransitionTime": "2026-03-01T12:00:00Z"}
+    cluster.api.patch(f"{cluster.paths.trainjobs}/{name}/status", {"status": {"conditions": [{**at, **FAILED}]}})
+    assert told.result(20).phase is Phase.FAILED
+    ((body, _),) = receiver.got
+    assert "Worker 0" in body.decode()
+    assert "boom" not in body.decode(), "last lines of programs may have secrets"
+
+
 def test_a_webhook_is_signed(cluster: Cluster, client: MPIClient, receiver: Receivers) -> None:
     name = client.train(runtime="mpi", trainer=HELLO)
     told = client.on_end(name, receiver.url, secret="key")

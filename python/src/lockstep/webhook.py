@@ -113,7 +113,8 @@ class Webhook:
 
 
 def _content(job: Job) -> dict[str, Any]:
-    """What is said of a job."""
+    """What is said of a job. The status may come before the record: then its message goes on with the last lines."""
+    message, _, _ = (job.cause.message if job.cause else job.message).partition("\n")
     return {
         "id": f"{job.uid}/{job.phase}",
         "name": job.name,
@@ -121,7 +122,7 @@ def _content(job: Job) -> dict[str, Any]:
         "uid": job.uid,
         "phase": str(job.phase),
         "reason": job.cause.reason if job.cause else "",
-        "message": job.cause.message if job.cause else job.message,
+        "message": message,
         "started": job.started.isoformat() if job.started else None,
         "ended": job.ended.isoformat() if job.ended else None,
     }

@@ -420,7 +420,8 @@ def test_what_may_not_be_read_is_told(cluster: Cluster, client: MPIClient) -> No
     jane = cluster.client("JANE")
     job = jane.get_job("demo")
     cause = client.diagnose("demo")
-    assert cause and job.cause == replace(cause, url=""), "the runtime has the address of the pages"
+    assert cause
+    assert job.cause == replace(cause, url=""), "the runtime has the address of the pages"
     assert {w.what for w in job.unknown} == {"pods", "jobsets", "runtimes", "runtime"}
     assert "User 'jane' lacks 'list' permission for pods" in str(job)
     assert jane.list_jobs()[0].phase is Phase.FAILED

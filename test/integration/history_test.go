@@ -559,17 +559,13 @@ func (h *historyProcess) get(ctx context.Context, path string) (j kept.Job) {
 
 func (h *historyProcess) list(ctx context.Context, who rest.Interface, namespace, fields string) []kept.Job {
 	GinkgoHelper()
-	text, err := who.Get().AbsPath(
-		"/apis/history.lockstep.dev/v1alpha1/namespaces",
-		namespace,
-		"keptjobs",
-	).Param(
-		"fieldSelector",
-		fields,
-	).DoRaw(
-		ctx,
-	)
-	Expect(err).NotTo(HaveOccurred(), string(text))
+	var text []byte
+	// The API server answers 503 until it has found the process again that was started a moment ago.
+	Eventually(func() (err error) {
+		request := who.Get().AbsPath("/apis/history.lockstep.dev/v1alpha1/namespaces", namespace, "keptjobs")
+		text, err = request.Param("fieldSelector", fields).DoRaw(ctx)
+		return err
+	}).WithContext(ctx).Should(Succeed())
 	var list kept.JobList
 	Expect(json.Unmarshal(text, &list)).To(Succeed())
 	return list.Items

@@ -173,7 +173,7 @@ func loadDocuments(root fs.FS, options Options, list *diag.List) []*decode.Docum
 	files := source.Find(root)
 	// Bytes, then typed values: from here on nobody sees YAML.
 	documents := decode.Loader{Root: root, Jsonnet: options.Jsonnet, Workers: options.Workers}.Load(files, list)
-	// Secrets are looked for in the text itself: those in comments are known to everybody too.
+	// Secrets are searched in the text itself: a comment publishes a secret too.
 	secret.Find(files, list)
 	unread.Find(root, list)
 	return documents

@@ -19,7 +19,7 @@ type verdictClause struct {
 	affected AffectedNames
 	// ofRuntime reports whether the gist speaks of runtimes: an entry about a tenant may have runtimes, too.
 	ofRuntime bool
-	// others are as many clauses like it, about others.
+	// others counts clauses like it about other tenants or runtimes.
 	others int
 }
 

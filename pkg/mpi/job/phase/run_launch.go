@@ -133,7 +133,7 @@ func (r Run) PodDisruption() *diagnose.Cause {
 	return r.causeOrOvertime(diagnose.FirstDisruption(r.Evidence()))
 }
 
-// Verdict returns what the agent of the launcher says about the run, or nil.
+// Verdict returns the verdict of the launcher's agent about the run, or nil.
 func (r Run) Verdict() *mpi.Verdict {
 	if !r.OwnsJobSet() {
 		return nil

@@ -19,8 +19,8 @@ import (
 
 // NewRecorder returns a recorder whose events have both kinds of time. Kubeflow's SDK shows those with a firstTimestamp
 // (kubeflow 0.5.0, get_job_events), which the newer API forbids; the order of a job's life is in the finer eventTime,
-// which the recorder of the older API does not set. There is one for the process, whatever becomes of its lease: what
-// is told while a manager stops counts too.
+// which the recorder of the older API does not set. There is one for the process, whatever becomes of its lease:
+// events that are sent while a manager stops count too.
 func (s Sink) NewRecorder(scheme *runtime.Scheme) (*Recorder, error) {
 	broadcaster := events.NewBroadcaster(s)
 	if err := broadcaster.StartRecordingToSinkWithContext(context.Background()); err != nil {

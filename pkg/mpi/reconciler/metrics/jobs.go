@@ -49,7 +49,8 @@ const (
 // otherReason stands for reasons that are not on the list, which Kubeflow Trainer may give: a label must not grow without end.
 const otherReason = "Other"
 
-// Register registers all metrics: what this process counts, and what the cache tells when it is asked. label names the job of a pod.
+// Register registers all metrics: the counts of this process, and those read from the cache at each scrape. The label
+// names the job of a pod.
 func Register(registry prometheus.Registerer, cache client.Reader, label string, now func() time.Time) (*Jobs, error) {
 	for _, c := range []prometheus.Collector{podCountCollector{cache, label}, jobStateCollector{cache, now}} {
 		if err := replaceCollector(registry, c); err != nil {

@@ -257,7 +257,7 @@ bench-compile: $(BIN)/runtime-compiler $(BIN)/bench-compile ## Measure the compi
 	@$(BIN)/bench-compile --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5) $(if $(GROWTH),--growth $(GROWTH))
 
 .PHONY: bench-review
-bench-review: $(BIN)/runtime-compiler $(BIN)/bench-review ## Measure diff and publish beside Helm and dyff (TENANTS=1000, CLUSTERS=3, RUNS=5, OUT=FILE)
+bench-review: $(BIN)/runtime-compiler $(BIN)/bench-review ## Measure diff beside Helm and dyff (TENANTS=1000, CLUSTERS=3, RUNS=5, OUT=FILE)
 	@$(BIN)/bench-review --tenants $(or $(TENANTS),1000) --clusters $(or $(CLUSTERS),3) --runs $(or $(RUNS),5)
 
 .PHONY: bench-gitops

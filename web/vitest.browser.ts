@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     environment: 'node', fileParallelism: false, testTimeout: 300_000,
-    include: [process.env.LOCKSTEP_PAGE_NUMBERS ? 'test/**/*.bench.ts' : 'test/**/*.test.ts'],
+    include: [process.env.LOCKSTEP_PAGE_NUMBERS ? 'test/**/*.bench.ts'
+      : process.env.LOCKSTEP_PAGE_STOCK ? 'test/**/*.stock.ts' : 'test/**/*.test.ts'],
     hookTimeout: 120_000, reporters: ['verbose'],
   },
 });

@@ -162,6 +162,10 @@ type Dashboard struct {
 	// Groups of the provider have the members who may log in; missing means all users with an account. They need an
 	// issuer: OpenShift's proxy does not look at groups.
 	Groups []string `json:"groups,omitempty" jsonschema:"uniqueItems,format=group"`
+	// Prometheus is the URL of the Prometheus that has kubelet's series: the page draws curves of a job from it, and asks
+	// with the token of the user. On OpenShift it is https://thanos-querier.openshift-monitoring.svc:9092. Missing means
+	// no curves.
+	Prometheus string `json:"prometheus,omitempty" jsonschema:"format=https-url"`
 }
 
 // Docs is the address of the pages in the folder docs of a release.

@@ -66,7 +66,7 @@ The exit code is 1 for a probe that does not hold, and 3 for a job that failed b
 	flags.Int32Var(&c.job.nodes, "nodes", 2, "how many nodes run ranks, 2 or more")
 	flags.Int32Var(&c.job.slots, "slots", 0, "how many ranks a node has room for; without it as many as the runtime says")
 	flags.StringVar(&c.job.queue, "queue", "", "the queue; without it that of the platform, or the only one")
-	flags.DurationVar(&c.limits.For, "for", 5*time.Second, "how long all measurements together should take")
+	flags.DurationVar(&c.limits.For, "for", certify.DefaultFor, "how long all measurements together should take")
 	flags.DurationVar(&c.limits.MaxRoundTrip, "max-round-trip", 0, "the longest median round trip of a pair on different nodes that holds, such as 200us")
 	flags.Float64Var(&c.limits.MinBandwidth, "min-bandwidth", 0, "the least bandwidth of such a pair that holds, in Mbit/s")
 	flags.StringVar(&c.by, "by", "", "who certifies; without it as the API server knows you")
@@ -150,11 +150,9 @@ func (c *certifyCommand) prepareJob(ctx context.Context, api client.Client, runt
 	if err != nil {
 		return nil, none, exitWith(exitRefused, fmt.Errorf("nothing was made: %w", err))
 	}
-	ranks := resolved.World.Ranks()
-	if ranks > mpi.MaxProbeRanks {
-		return nil, none, usageErrorf("a probe has at most %d ranks, and %d nodes with %d slots have %d: ask for fewer --nodes or --slots", mpi.MaxProbeRanks, resolved.World.Nodes, resolved.World.SlotsPerNode, ranks)
+	if err := certify.AddProbe(job, resolved.World, c.limits); err != nil {
+		return nil, none, usageErrorf("%w", err)
 	}
-	job.Spec.Trainer.Command = certify.Command(ranks, c.limits)
 	return job, certify.Evidence{Runtime: runtime, By: c.by, Before: fingerprint, Nodes: resolved.World.Nodes}, nil
 }
 
@@ -197,17 +195,10 @@ func (c *certifyCommand) observe(ctx context.Context, api client.Client, job *tr
 
 // readReport reads the result of the probe in the log of the launcher, or nil.
 func (c *certifyCommand) readReport(ctx context.Context, job *trainer.TrainJob) (*certify.Report, error) {
-	var log strings.Builder
-	_, err := c.readLogs(ctx, job, logsFlags{tail: -1, most: maxLogs}, func(lines []logs.Line) error {
-		for _, line := range lines {
-			if !line.Continued { // the result of a hundred ranks is longer than what is read as one line
-				log.WriteByte('\n')
-			}
-			log.WriteString(line.Raw)
-		}
-		return nil
+	return certify.ReadReport(func(take func([]logs.Line) error) error {
+		_, err := c.readLogs(ctx, job, logsFlags{tail: -1, most: maxLogs}, take)
+		return err
 	})
-	return certify.ReportOf(log.String()), err
 }
 
 // whyStopped is why a job was not followed to its end.

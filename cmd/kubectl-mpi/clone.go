@@ -15,6 +15,7 @@ import (
 func newClone(k *kube) *cobra.Command {
 	var set []string
 	var files string
+	var resume bool
 	var launch launchFlags
 	cmd := &cobra.Command{
 		Use:   "clone JOB [NAME] [flags] [-- COMMAND [ARGUMENT…]]",
@@ -29,6 +30,8 @@ called as the old one, with the next number.
   kubectl mpi clone train again --set env.LR=0.01 --set resources.memory=32Gi --follow
   # The script as it is now
   kubectl mpi clone train --files . --follow
+  # From the last checkpoint of the old job
+  kubectl mpi clone train --resume
   # Another command
   kubectl mpi clone train -- mpirun python train.py --resume`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +50,7 @@ called as the old one, with the next number.
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				args, command = args[:at], args[at:]
 			}
-			job, err := k.cloneJob(cmd.Context(), args, set, files, command)
+			job, err := k.cloneJob(cmd.Context(), args, set, files, command, resume)
 			if err != nil {
 				return err
 			}
@@ -56,6 +59,7 @@ called as the old one, with the next number.
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "what is different: nodes=8, slots=2, image=… (empty for the runtime's), queue=…, runtime=…, trace=…, env.NAME=…, resources.NAME=…")
 	cmd.Flags().StringVar(&files, "files", "", "a folder whose text files it takes along, in place of those of the old job")
+	cmd.Flags().BoolVar(&resume, "resume", false, "go on with the artifacts of the old job, such as its checkpoints")
 	cli.CompleteFlagWith(cmd, "set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return submit.SettingNames(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
@@ -65,7 +69,7 @@ called as the old one, with the next number.
 
 // cloneJob returns the new job.
 func (k *kube) cloneJob(
-	ctx context.Context, args, set []string, files string, command []string,
+	ctx context.Context, args, set []string, files string, command []string, resume bool,
 ) (*trainer.TrainJob, error) {
 	old, err := k.trainJob(ctx, args[0])
 	if err != nil {
@@ -88,6 +92,11 @@ func (k *kube) cloneJob(
 	for _, assignment := range set {
 		if err := submit.SetField(job, assignment); err != nil {
 			return nil, usageErrorf("--set: %w", err)
+		}
+	}
+	if resume {
+		if err := submit.Resume(job, old); err != nil {
+			return nil, usageErrorf("--resume: %w", err)
 		}
 	}
 	if files != "" {

@@ -20,8 +20,9 @@ import (
 
 // dashboardFlags are the flags of `dashboard`.
 type dashboardFlags struct {
-	port      int
-	noBrowser bool
+	port       int
+	noBrowser  bool
+	prometheus dashboard.Prometheus
 	// first is the path of the page that is opened first, empty for the list.
 	first string
 }
@@ -29,6 +30,10 @@ type dashboardFlags struct {
 func (f *dashboardFlags) registerFlags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.port, "port", 0, "port on 127.0.0.1; 0 takes a free one")
 	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false, "only print the address")
+	cmd.Flags().StringVar(&f.prometheus.URL, "prometheus", "",
+		"URL of a Prometheus that is asked, with your token, what pods used over time")
+	cmd.Flags().StringVar(&f.prometheus.Authority, "prometheus-certificate-authority", "",
+		"file with the certificates by which Prometheus is known")
 }
 
 func newDashboard(k *kube) *cobra.Command {
@@ -74,6 +79,7 @@ func (k *kube) serveDashboard(ctx context.Context, f dashboardFlags) error {
 	user := dashboard.User{Config: config, Namespace: namespace}
 	inner := dashboard.New(ctx, version.String(), func(*http.Request) (dashboard.User, error) { return user, nil },
 		dashboard.DefaultLimits)
+	inner.Prometheus = f.prometheus
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/act"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // deleteCommand is `kubectl mpi delete`.
@@ -126,7 +127,7 @@ func (d *deleteCommand) deleteFinished(ctx context.Context) error {
 	for _, o := range objects {
 		j := view.JobOf(o)
 		isOld := d.older == 0 || j.Times.Ended != nil && now.Sub(j.Times.Ended.Time) >= d.older
-		if j.IsFinished() && isOld && (!d.mine || j.User == user) {
+		if j.IsFinished() && isOld && !j.Artifacts.IsCopying() && (!d.mine || j.User == user) {
 			over = append(over, j)
 		}
 	}
@@ -146,6 +147,11 @@ func (d *deleteCommand) deleteJob(ctx context.Context, j view.Job) error {
 		return err
 	}
 	fmt.Fprintf(d.streams.Out, "trainjob/%s deleted%s\n", j.Name, describeWhatGoes(j))
+	if a := j.Artifacts; a.IsCopying() {
+		fmt.Fprintf(d.streams.ErrOut, "note: its artifacts were still being copied to %s. They stay in folder %s of "+
+			"claim %s: a job with `--artifacts to=s3://BUCKET/PREFIX,folder=%s,claim=%s` copies them\n",
+			a.To, mpi.ArtifactsPath(a.Folder), a.Claim, a.Folder, a.Claim)
+	}
 	if !d.wait {
 		return nil
 	}

@@ -136,6 +136,9 @@ func factRows(j view.Job, now time.Time) [][]string {
 	if j.Restarts > 0 {
 		add("Restarts", fmt.Sprint(j.Restarts))
 	}
+	if j.Artifacts != nil {
+		add("Artifacts", view.ArtifactsText(*j.Artifacts))
+	}
 	add("Logs", diagnose.StripEscapes(j.LogsURL))
 	add("User", j.User)
 	add("Created", agoText(j.Times.Created.Time, now))

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/fields"
 
+	jobv1 "lockstep.dev/lockstep/api/job/v1"
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/pkg/jobs/kept"
@@ -108,11 +109,29 @@ func (k *kube) deleteKept(ctx context.Context, j *kept.Job) error {
 	if err != nil {
 		return err
 	}
+	whole, err := c.Get(ctx, j)
+	if err != nil {
+		return err
+	}
 	if err := c.Delete(ctx, j); err != nil {
 		return err
 	}
 	fmt.Fprintf(k.streams.Out, "keptjob/%s deleted\n", j.Name)
+	if j := view.JobOf(whole.View(time.Now())); j.Artifacts != nil {
+		k.writeRemains(j, *j.Artifacts)
+	}
 	return nil
+}
+
+// writeRemains names what outlives a job and its history, and the way to remove it.
+func (k *kube) writeRemains(j view.Job, a jobv1.Artifacts) {
+	empty := k.commandHint(j.Namespace, "submit empty --runtime %s --nodes 1 --artifacts folder=%s,claim=%s -- "+
+		"mpirun -n 1 sh -c 'rm -rf %[4]s/* %[4]s/.[!.]*'", j.Runtime.Name, a.Folder, a.Claim, mpi.ArtifactsDir)
+	fmt.Fprintf(k.streams.Out, "  its artifacts stay in folder %s of claim %s; to empty it: %s\n",
+		mpi.ArtifactsPath(a.Folder), a.Claim, empty)
+	if a.To != "" {
+		fmt.Fprintf(k.streams.Out, "  and their copy at %s, which only the owners of the bucket can remove\n", a.To)
+	}
 }
 
 func writeKept(w io.Writer, jobs []kept.Job, now time.Time) error {

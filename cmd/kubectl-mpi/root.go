@@ -48,7 +48,7 @@ It needs no rights beyond those of an editor of a tenant. What you may not see i
 	)
 	root.AddCommand(
 		newLogs(k), newSubmit(k), newCreate(k), newClone(k), newDiff(k), newValidate(k), newPreflight(k), newExec(k), newShell(k), newBundle(k), newCp(k), newExplain(k), newMan(k),
-		newAudit(k), newCertify(k), newHistory(k), newOpen(k),
+		newArtifacts(k), newAudit(k), newCertify(k), newHistory(k), newOpen(k),
 	)
 	k.explainErrors(root)
 	return root

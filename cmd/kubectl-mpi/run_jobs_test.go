@@ -205,6 +205,8 @@ func TestCommandsOfJobs(t *testing.T) {
 	}
 	goodText := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [train]}}\n"
 	good := file("good.yaml", goodText)
+	initializer := "spec: {initializer: {dataset: {storageUri: s3://b/set}}, "
+	needy := file("needy.yaml", strings.Replace(goodText, "spec: {", initializer, 1))
 	wrong := file("wrong.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\nspec:\n  runtimeRef: {name: mpich-cpu}\n  trainer:\n    numNodes: 9\n")
 	long := strings.Repeat("n", 45)
 	other := file("other.yaml", "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next, namespace: other}\nspec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [train]}}\n")
@@ -315,6 +317,15 @@ func TestCommandsOfJobs(t *testing.T) {
 		"CloneOddSet":      {nil, "clone train --set colour=red", 2, "", "cannot be set"},
 		"Diff":             {nil, "diff train train", 0, "nothing differs", ""},
 		"Validate":         {nil, "validate -f " + good, 0, "1 TrainJob, no mistakes", ""},
+		"ValidateNeeds": {func(s *apiServer) {
+			const claim = "persistentvolumeclaims/lockstep-data"
+			s.objects["/api/v1"+team+claim] = apierrors.NewNotFound(schema.GroupResource{}, "lockstep-data")
+		}, "validate -f " + needy, 0, "1 TrainJob, no mistakes",
+			"namespace `team` has no PersistentVolumeClaim `lockstep-data`\n  help: ask the"},
+		"HistoryNot": {func(s *apiServer) {
+			s.objects["/apis/history.lockstep.dev"] = apierrors.NewNotFound(schema.GroupResource{}, "")
+		}, "history", 1, "", "this cluster keeps no history of jobs"},
+		"HistoryForbidden": {nil, "history", 5, "", "'jane' lacks 'get' permission"},
 		"ValidateWrong":    {nil, "validate -f " + wrong, 1, "", "wrong.yaml:7:15: error: numNodes is 9, this runtime allows at most 4"},
 		"ValidatePolicy":   {func(s *apiServer) { s.refuse = policy }, "validate -f " + good, 1, "", "refuses it: no"},
 		"Preflight":        {nil, "preflight -f " + good, 0, "fits now", ""},

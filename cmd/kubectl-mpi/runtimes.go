@@ -78,7 +78,7 @@ func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) er
 }
 
 // defaultOrDeprecated is what the platform says of a runtime.
-func defaultOrDeprecated(r fetch.Runtime) string {
+func defaultOrDeprecated(r fetch.AvailableRuntime) string {
 	switch {
 	case r.Default:
 		return " (default)"

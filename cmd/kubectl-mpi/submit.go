@@ -25,6 +25,7 @@ import (
 	"lockstep.dev/lockstep/pkg/jobs/preflight"
 	"lockstep.dev/lockstep/pkg/jobs/submit"
 	"lockstep.dev/lockstep/pkg/jobs/view"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // submitFlags are those of `submit` that say what the job is.
@@ -33,6 +34,7 @@ type submitFlags struct {
 	nodes, slots                 int32
 	env, claims, resources       []string
 	trace                        []string
+	artifacts                    string
 	suspend                      bool
 	// numbered adds a number to a name that is taken.
 	numbered bool
@@ -55,6 +57,9 @@ func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 	flags.StringSliceVar(&f.resources, "resources", nil, "what each node requests, such as cpu=4,memory=16Gi; of all but CPU it is also the limit")
 	flags.StringVar(&f.files, "files", "", fmt.Sprintf("a folder whose text files, %d KiB at most, the job finds in %s, where the command runs", submit.MaxFilesBytes>>10, submit.FilesDir))
 	flags.StringSliceVar(&f.trace, "trace", nil, "what is recorded of the run: traffic (who sends how much to whom, of Open MPI), waiting (how long each rank is inside of MPI), horovod (its timeline, into a volume), nccl (its log)")
+	flags.StringVar(&f.artifacts, "artifacts", "",
+		"a folder of the ranks, $"+mpi.ArtifactsVariable+", that outlives their pods, and its destination after the end: "+
+			"s3://BUCKET/PREFIX,secret=NAME; also when=Always, folder=NAME, claim=NAME")
 	flags.BoolVar(&f.suspend, "suspend", false, "make the job, and let it wait until it is resumed")
 	flags.BoolVar(&f.numbered, "numbered", false, "if the name is taken, add the next number: NAME-2")
 	cli.CompleteFlag(cmd, "trace", "traffic", "waiting", "horovod", "nccl")
@@ -65,6 +70,7 @@ func (f *submitFlags) registerFlags(cmd *cobra.Command, k *kube) {
 // options are what is asked for, less what only the cluster knows.
 func (f *submitFlags) options(name, namespace string, command []string) (submit.Options, error) {
 	o := submit.Options{Name: name, Namespace: namespace, Nodes: f.nodes, Slots: f.slots, Image: f.image, Command: command, Trace: strings.Join(f.trace, ","), Suspend: f.suspend}
+	o.Artifacts = f.artifacts
 	for flag, number := range map[string]int32{"nodes": f.nodes, "slots": f.slots} {
 		if f.given(flag) && number < 1 {
 			return o, usageErrorf("`--%s` must be at least 1, not %d: leave it out for the number of the runtime", flag, number)

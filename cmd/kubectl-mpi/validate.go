@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -112,6 +114,11 @@ func (k *kube) checkInCluster(ctx context.Context, d validate.Document) ([]valid
 		if len(warnings) > 0 && !warnings[0].Warning {
 			return warnings, nil
 		}
+		missing, err := missingNeeds(ctx, c, d, *runtime)
+		if err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, missing...)
 	}
 	err = c.Create(ctx, d.Job.DeepCopy(), client.DryRunAll)
 	if err == nil {
@@ -124,6 +131,23 @@ func (k *kube) checkInCluster(ctx context.Context, d validate.Document) ([]valid
 		return []validate.Finding{d.PlaceMessage(e.Message)}, nil
 	}
 	return nil, err
+}
+
+// missingNeeds finds what a job names and its namespace lacks. What the user may not read is taken to be there.
+func missingNeeds(
+	ctx context.Context, c client.Client, d validate.Document, runtime mpijob.Runtime,
+) ([]validate.Finding, error) {
+	var missing []validate.Finding
+	for _, need := range d.Needs(runtime) {
+		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: need.Kind}}
+		switch err := c.Get(ctx, client.ObjectKey{Namespace: d.Job.Namespace, Name: need.Name}, object); {
+		case apierrors.IsNotFound(err):
+			missing = append(missing, d.Missing(need))
+		case err != nil && !apierrors.IsForbidden(err):
+			return nil, err
+		}
+	}
+	return missing, nil
 }
 
 // compiledRuntimes are those of a folder, by kind, namespace and name.

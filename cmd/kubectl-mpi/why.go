@@ -118,6 +118,9 @@ func (k *kube) writeWhy(w io.Writer, j view.Job, answer whyAnswer, colours diag.
 	case j.Phase == jobv1.Failed && j.Cause != nil && j.Cause.Class == string(diagnose.ByApplication):
 		fmt.Fprintf(w, "Its log: %s\n", k.commandHint(j.Namespace, "logs %s", j.Name))
 	}
+	if j.Artifacts != nil && j.Artifacts.State == jobv1.CopyFailed {
+		fmt.Fprintln(w, "Its artifacts are", view.ArtifactsText(*j.Artifacts))
+	}
 	if j.LogsURL != "" {
 		fmt.Fprintln(w, "Its logs, also when its pods are gone:", diagnose.StripEscapes(j.LogsURL))
 	}

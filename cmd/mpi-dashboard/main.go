@@ -62,6 +62,10 @@ The page is served by plain HTTP, for a proxy in the same pod.`,
 	flags.StringVar(&o.server, "api-server", podServer(), "URL of the API server (default in a pod: its own cluster's)")
 	flags.StringVar(&o.authority, "certificate-authority", "/etc/lockstep/ca.crt",
 		"file with the certificates by which the API server is known")
+	flags.StringVar(&o.gate.Prometheus.URL, "prometheus", "",
+		"URL of a Prometheus that is asked, with the token of the user, what pods used over time")
+	flags.StringVar(&o.gate.Prometheus.Authority, "prometheus-certificate-authority", "",
+		"file with the certificates by which Prometheus is known (default: those of the system)")
 	return command
 }
 

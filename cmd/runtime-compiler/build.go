@@ -24,7 +24,7 @@ func newBuild() *cobra.Command {
 mistake, or a warning with --fail-on warning. Files whose content is right are not rewritten; files that it wrote earlier and that
 are no longer compiled are removed; other files are never touched.
 
-All changes come into the output folder at once: whenever the build is interrupted, there is the old tree or the new one.
+A build that fails leaves the old tree. One that is killed may leave a mixture, which the next build repairs.
 
 Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line, 3 warnings with --fail-on warning.`,
 		Example: `  runtime-compiler build

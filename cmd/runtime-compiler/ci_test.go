@@ -11,20 +11,19 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"lockstep.dev/lockstep/internal/fakeforge"
 )
 
 // services are commands of scripts that stand for what a pipeline talks to:
 //
-//	forge                 starts a forge: $FORGE/github and $FORGE/gitlab are its APIs
+//	forge                 starts a forge: $FORGE/gitlab is an API, and $FORGE the proxy before GitHub's for gh
 //	commented AUTHOR TEXT  adds a comment of somebody to the pull request
-//	comments N [TEXT...]   says that there are N comments, and that the last one has these texts
+//	comments N [TEXT...]   expects N comments, the last one with these texts
+//	comment N TEXT        expects that comment number N has a text
 //	valid FILE SCHEMA     says that a file is JSON as a schema says
 //	registry              starts a registry of OCI artifacts: $REGISTRY
 var services = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"forge": func(ts *testscript.TestScript, _ bool, _ []string) {
-		f := &fakeforge.Forge{}
+		f := &fakeForge{}
 		server := httptest.NewServer(f)
 		ts.Defer(server.Close)
 		ts.Setenv("FORGE", server.URL)
@@ -33,33 +32,40 @@ var services = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"commented": func(ts *testscript.TestScript, _ bool, args []string) {
 		author, err := strconv.ParseInt(args[0], 10, 64)
 		ts.Check(err)
-		forgeOf(ts).AddComment(author, args[1])
+		forgeOf(ts).addComment(author, args[1])
 	},
 	"comments": func(ts *testscript.TestScript, neg bool, args []string) {
-		if err := expectComments(forgeOf(ts).Comments(), args); (err != nil) != neg {
+		if err := expectComments(forgeOf(ts).list(), args); (err != nil) != neg {
 			ts.Fatalf("%v", err)
+		}
+	},
+	"comment": func(ts *testscript.TestScript, _ bool, args []string) {
+		n, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		if body := forgeOf(ts).list()[n-1].Body; !strings.Contains(body, args[1]) {
+			ts.Fatalf("comment %d has no %q:\n%s", n, args[1], body)
 		}
 	},
 	"valid": valid,
 	"registry": func(ts *testscript.TestScript, _ bool, _ []string) {
 		server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 		ts.Defer(server.Close)
-		ts.Setenv("REGISTRY", strings.TrimPrefix(server.URL, "http://"))
+		ts.Setenv("REGISTRY", strings.Replace(server.URL, "http://127.0.0.1", "localhost", 1))
 	},
 }
 
 // forges are those of scripts by name. Scripts run side by side.
 var forges sync.Map
 
-func forgeOf(ts *testscript.TestScript) *fakeforge.Forge {
+func forgeOf(ts *testscript.TestScript) *fakeForge {
 	found, started := forges.Load(ts.Name())
 	if !started {
 		ts.Fatalf("`forge` comes first")
 	}
-	return found.(*fakeforge.Forge) //nolint:forcetypeassert // nothing else is stored
+	return found.(*fakeForge) //nolint:forcetypeassert // nothing else is stored
 }
 
-func expectComments(all []fakeforge.Comment, args []string) error {
+func expectComments(all []comment, args []string) error {
 	if strconv.Itoa(len(all)) != args[0] {
 		return fmt.Errorf("there are %d comments, want %s: %+v", len(all), args[0], all)
 	}

@@ -26,6 +26,8 @@ type diffOptions struct {
 	format, failOn string
 	// link is the address of a line of a spec, full that of the whole report; "" for none.
 	link, full string
+	// yaml shows how the compiled objects differ, too.
+	yaml bool
 }
 
 // errFailOn ends a command that found an entry that --fail-on names.
@@ -58,6 +60,9 @@ Exit codes, whatever the format: 0 fine, 1 a state does not compile, check refus
   runtime-compiler diff --from HEAD~1 --to HEAD
   runtime-compiler diff --from main --to feature
 
+  # How do the compiled objects differ?
+  runtime-compiler diff --yaml
+
   # Stop a pipeline where a boundary opens or data is lost
   runtime-compiler diff --fail-on critical
   runtime-compiler diff --fail-on deletes-data
@@ -84,6 +89,8 @@ Exit codes, whatever the format: 0 fine, 1 a state does not compile, check refus
 	cli.CompleteFlag(cmd, "format", diffFormats...)
 	flags.StringVar(&d.link, "link", "", "address of a line of a spec for markdown and html, with {revision}, {path} and {line}; known in GitHub's and GitLab's pipelines")
 	flags.StringVar(&d.full, "full-report", "", "address of the whole report for markdown and html, which may have no room for all")
+	flags.BoolVar(&d.yaml, "yaml", false,
+		"show how the compiled objects differ, as YAML, with each change; markdown and html have it behind a fold")
 	cli.CompleteFlag(cmd, "fail-on", thresholdWords()...)
 	return cmd
 }
@@ -131,6 +138,7 @@ func (d *diffOptions) run(cmd *cobra.Command) (err error) {
 	if !result.Compared() {
 		return d.reportBrokenStates(cmd, &result, before, after)
 	}
+	result.YAML = d.yaml
 	if err := d.write(cmd, &result.Report, before, after); err != nil {
 		return cli.Failure(fmt.Errorf("write the report: %w", err))
 	}

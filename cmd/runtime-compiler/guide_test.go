@@ -31,7 +31,7 @@ func TestGuide(t *testing.T) {
 		"docs/guide/patches.md":       {bundle: true, commands: 6},
 		"docs/guide/jsonnet.md":       {bundle: true, commands: 4},
 		"docs/guide/gitops.md":        {bundle: true, commands: 4},
-		"docs/guide/pull-requests.md": {bundle: true, commands: 20},
+		"docs/guide/pull-requests.md": {bundle: true, commands: 17},
 	}
 	repository, err := filepath.Abs("../..")
 	if err != nil {
@@ -55,8 +55,12 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// copyBundle copies the specs of this repository into the working folder, because pages change them.
+// copyBundle copies the specs of this repository into the working folder, because pages change them, and the scripts of
+// pipelines.
 func copyBundle(t *testing.T, repository string) {
+	if err := os.CopyFS("ci", os.DirFS(filepath.Join(repository, "docs/ci"))); err != nil {
+		t.Fatal(err)
+	}
 	for _, folder := range []string{"catalog", "tenants", "overlays", "charts"} {
 		if err := os.CopyFS(folder, os.DirFS(filepath.Join(repository, folder))); err != nil {
 			t.Fatal(err)

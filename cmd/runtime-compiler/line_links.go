@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"lockstep.dev/lockstep/pkg/compile/gitfs"
+	"lockstep.dev/lockstep/internal/gitfs"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/render"
 )
 

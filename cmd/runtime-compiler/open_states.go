@@ -11,7 +11,7 @@ import (
 
 	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/internal/cli/compiling"
-	"lockstep.dev/lockstep/pkg/compile/gitfs"
+	"lockstep.dev/lockstep/internal/gitfs"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -35,15 +35,15 @@ func openStates(root, from, to string) (before, after comparedState, err error) 
 	if to == "" {
 		after, err = s.workingTree()
 	} else {
-		after, err = s.openNamed("--to", to, nil)
+		after, err = s.openNamed("--to", to)
 	}
 	if err != nil {
 		return comparedState{}, comparedState{}, err
 	}
 	if from == "" {
-		before, err = s.mergeBase(to, after.files)
+		before, err = s.mergeBase(to)
 	} else {
-		before, err = s.openNamed("--from", from, after.files)
+		before, err = s.openNamed("--from", from)
 	}
 	if err != nil {
 		_ = after.close() // nothing was written
@@ -85,7 +85,7 @@ func isPath(name string) bool {
 }
 
 // openNamed takes a revision, or a folder of specs. A name that could be both is refused: `./main` is always the folder.
-func (o *stateOpener) openNamed(flag, name string, beside fs.FS) (comparedState, error) {
+func (o *stateOpener) openNamed(flag, name string) (comparedState, error) {
 	info, err := os.Stat(name)
 	isFolder := err == nil && info.IsDir()
 	switch {
@@ -101,7 +101,7 @@ func (o *stateOpener) openNamed(flag, name string, beside fs.FS) (comparedState,
 	case err == nil && isFolder:
 		return comparedState{}, fmt.Errorf("%s `%s` is a revision and a folder: write `./%s` for the folder, or `refs/heads/%s` for the branch", flag, name, name, name)
 	case err == nil:
-		return comparedState{name: name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
+		return comparedState{name: name, hash: found.Hash(), files: found.FS(), top: found.Top(), close: noCleanup}, nil
 	case isFolder:
 		return openFolder(name, name)
 	case errors.Is(err, gitfs.ErrNoRepository):
@@ -120,7 +120,7 @@ func badRevisionError(flag string, err error) error {
 }
 
 // mergeBase is where a revision, HEAD for the working tree, left the default branch.
-func (o *stateOpener) mergeBase(of string, beside fs.FS) (comparedState, error) {
+func (o *stateOpener) mergeBase(of string) (comparedState, error) {
 	found, err := o.mergeBaseOf(cmp.Or(of, "HEAD"))
 	if errors.Is(err, gitfs.ErrNoRepository) {
 		return comparedState{}, fmt.Errorf("--from is not given, and %w: name a folder to compare with", err)
@@ -128,7 +128,7 @@ func (o *stateOpener) mergeBase(of string, beside fs.FS) (comparedState, error) 
 	if err != nil {
 		return comparedState{}, cli.Failure(fmt.Errorf("find what to compare with, as --from is not given: %w", err))
 	}
-	return comparedState{name: found.Name, hash: found.Hash(), files: found.FS(beside), top: found.Top(), close: noCleanup}, nil
+	return comparedState{name: found.Name, hash: found.Hash(), files: found.FS(), top: found.Top(), close: noCleanup}, nil
 }
 
 func (o *stateOpener) mergeBaseOf(name string) (*gitfs.Revision, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -18,8 +19,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
-
-	"lockstep.dev/lockstep/internal/fakeforge"
 )
 
 // step is a script of a pipeline, with what the pipeline sets for it.
@@ -41,10 +40,10 @@ var pipelines = map[string]struct {
 	"github.yaml": {
 		shell: []string{"bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"}, steps: githubSteps, install: githubInstall,
 		values: map[string]string{
-			"${{ github.token }}": "bot-token", "${{ vars.OCI_REPOSITORY }}": "", "${{ github.event.pull_request.head.repo.full_name }}": "acme/platform",
+			"${{ github.token }}": "bot-token", "${{ vars.LOCKSTEP_ARTIFACT }}": "", "${{ github.event.pull_request.number }}": "12",
 		},
 		env: []string{
-			"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/platform", "GITHUB_REF=refs/pull/12/merge", "GITHUB_API_URL=$FORGE/github",
+			"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/platform", "GH_HOST=github.localhost", "http_proxy=$FORGE",
 			"GITHUB_SERVER_URL=https://github.com", "GITHUB_RUN_ID=5", "GITHUB_STEP_SUMMARY=$FOLDER/summary.md",
 			"RUNNER_TEMP=$FOLDER", "GITHUB_PATH=$FOLDER/path", "CI=true",
 		},
@@ -54,22 +53,24 @@ var pipelines = map[string]struct {
 		values: map[string]string{"$GITLAB_TOKEN": "person-token"},
 		env: []string{
 			"GITLAB_CI=true", "GITLAB_TOKEN=person-token", "CI_PROJECT_PATH=acme/platform", "CI_API_V4_URL=$FORGE/gitlab", "CI_MERGE_REQUEST_IID=12",
-			"CI_MERGE_REQUEST_DIFF_BASE_SHA=$BASE", "CI_PROJECT_URL=https://gitlab.com/acme/platform", "CI_JOB_URL=https://gitlab.com/acme/platform/-/jobs/5",
+			"CI_MERGE_REQUEST_DIFF_BASE_SHA=$BASE", "CI_PROJECT_URL=$REMOTE", "CI_JOB_URL=https://gitlab.com/acme/platform/-/jobs/5",
 			"LOCKSTEP_FOLDER=$FOLDER/lockstep", "CI=true",
 		},
 	},
 	"tekton.yaml": {
 		shell: []string{"sh", "-c"}, steps: tektonSteps,
 		values: map[string]string{
-			"$(params.forge)": "github", "$(params.api)": "$FORGE/github", "$(params.repository)": "acme/platform", "$(params.number)": "12",
+			"$(params.forge)": "github", "$(params.host)": "github.localhost", "$(params.repository)": "acme/platform", "$(params.number)": "12",
 			"$(params.base)": "$BASE", "$(params.fail-on)": "critical,weakens-checks,unclassified,waivers,pipelines", "$(params.branch)": "rendered", "$(results.verdict.path)": "$FOLDER/verdict",
 			"secret": "bot-token",
 		},
+		env: []string{"http_proxy=$FORGE"},
 	},
 }
 
-// TestPipelines runs the scripts of the pipelines that newcomers copy, as their runners do: a pull request is checked, reviewed, commented and
-// commented again; one that opens the network is stopped after its comment; the default branch is published.
+// TestPipelines runs the scripts of the pipelines that newcomers copy, as their runners do: a pull request is checked,
+// reviewed, commented and commented again; one that opens the network is stopped after its comment; the default branch
+// is published to a remote that asks for the token. Comments on GitHub take gh, and are left out if it is not here.
 func TestPipelines(t *testing.T) {
 	archive, sum := releaseForScripts(t)
 	releases := httptest.NewServer(http.StripPrefix("/"+releaseVersion, http.FileServer(http.Dir(archive))))
@@ -80,17 +81,19 @@ func TestPipelines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			forge := &fakeforge.Forge{}
+			forge := &fakeForge{}
 			server := httptest.NewServer(forge)
 			defer server.Close()
 			repository, remote, base := pullRequestRepository(t)
 			folder := filepath.Dir(repository)
-			known := strings.NewReplacer("$FORGE", server.URL, "$FOLDER", folder, "$BASE", base)
+			url := gitServer(t, folder)
+			git(t, repository, "remote", "set-url", "origin", url+"/remote.git")
+			known := strings.NewReplacer("$FORGE", server.URL, "$FOLDER", folder, "$BASE", base, "$REMOTE", url+"/remote")
 			values := map[string]string{}
 			for expression, value := range p.values {
 				values[expression] = known.Replace(value)
 			}
-			var env []string
+			env := []string{"no_proxy=127.0.0.1"}
 			for _, variable := range p.env {
 				env = append(env, known.Replace(variable))
 			}
@@ -104,13 +107,12 @@ func TestPipelines(t *testing.T) {
 			if p.install != nil {
 				runner.step(t, step{name: "Install", script: p.install(t, data)}, false, "")
 			}
-			review := p.steps(t, data, "review", values)
+			review, comments := withoutMissingPrograms(t, p.steps(t, data, "review", values))
 			for range 2 {
 				runner.run(t, review, "")
 			}
-			comments := forge.Comments()
-			if len(comments) != 1 || !strings.Contains(comments[0].Body, "vision") || !strings.Contains(comments[0].Body, "## What this changes: 1 warning") {
-				t.Errorf("comments: %+v", comments)
+			if comments {
+				checkComment(t, forge, "## What this changes: 1 warning")
 			}
 			if page, err := os.ReadFile(filepath.Join(repository, "review.html")); err != nil || !bytes.Contains(page, []byte("vision")) {
 				t.Errorf("the whole report: %v", err)
@@ -124,8 +126,8 @@ func TestPipelines(t *testing.T) {
 
 			openEverything(t, repository)
 			runner.run(t, review, "--fail-on `critical,weakens-checks,unclassified,waivers,pipelines`")
-			if body := forge.Comments()[0].Body; !strings.Contains(body, "critical") {
-				t.Errorf("the comment says nothing of what stops the pipeline:\n%s", body)
+			if comments {
+				checkComment(t, forge, "critical")
 			}
 
 			git(t, repository, "checkout", "-q", "main")
@@ -133,32 +135,59 @@ func TestPipelines(t *testing.T) {
 			if files := git(t, remote, "ls-tree", "-r", "--name-only", "rendered"); !strings.Contains(files, "dist/local/tenants/vision/tenant.yaml") {
 				t.Errorf("the remote has %s", files)
 			}
-			if statement, err := os.ReadFile(filepath.Join(repository, "provenance.json")); err != nil || !bytes.Contains(statement, []byte("https://slsa.dev/provenance/v1")) {
-				t.Errorf("the statement: %v", err)
-			}
 		})
 	}
 }
 
-// TestReadOnlyToken: a pull request from a fork goes on without a comment; one of the repository itself, whose workflow lacks the permission,
-// does not.
-func TestReadOnlyToken(t *testing.T) {
-	data, err := os.ReadFile("../../docs/ci/github.yaml")
+// withoutMissingPrograms leaves out the step that comments if it takes a program that is not here.
+func withoutMissingPrograms(t *testing.T, steps []step) (kept []step, comments bool) {
+	for _, s := range steps {
+		if strings.Contains(s.script, "comment.sh") {
+			program := "gh"
+			if strings.Contains(s.script, "comment.sh gitlab") {
+				program = "jq"
+			}
+			if _, err := exec.LookPath(program); err != nil {
+				t.Logf("%s is not here: nothing is commented", program)
+				continue
+			}
+			comments = true
+		}
+		kept = append(kept, s)
+	}
+	return kept, comments
+}
+
+// checkComment expects one comment with a text.
+func checkComment(t *testing.T, forge *fakeForge, text string) {
+	t.Helper()
+	comments := forge.list()
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, "vision") || !strings.Contains(comments[0].Body, text) {
+		t.Errorf("want one comment with %q: %+v", text, comments)
+	}
+}
+
+// gitServer serves the repositories of a folder over HTTP, to the accounts of pipelines alone.
+func gitServer(t *testing.T, folder string) string {
+	out, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(&fakeforge.Forge{})
-	defer server.Close()
-	repository, _, _ := pullRequestRepository(t)
-	runner := runner{shell: pipelines["github.yaml"].shell, folder: repository, env: []string{
-		"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/platform", "GITHUB_REF=refs/pull/12/merge", "GITHUB_API_URL=" + server.URL + "/github", "GITHUB_RUN_ID=5",
-		"GITHUB_SERVER_URL=https://github.com", "GITHUB_STEP_SUMMARY=summary.md", "PATH=" + programsForScripts(t) + string(os.PathListSeparator) + os.Getenv("PATH"),
-	}}
-	for from, fails := range map[string]string{"fork/platform": "", "acme/platform": "the token may not comment there"} {
-		steps := githubSteps(t, data, "review", map[string]string{"${{ github.token }}": "read-token", "${{ github.event.pull_request.head.repo.full_name }}": from})
-		steps = slices.DeleteFunc(steps, func(s step) bool { return s.name != "Review" && s.name != "Comment" })
-		runner.run(t, steps, fails)
+	backend := &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + folder, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=pipeline"}, Root: "/",
 	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, token, _ := r.BasicAuth()
+		if user+":"+token != "x-access-token:bot-token" && user+":"+token != "oauth2:person-token" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // programsForScripts is a folder with all programs, which nobody changes.
@@ -196,6 +225,12 @@ func pullRequestRepository(t *testing.T) (repository, remote, base string) {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, script := range []string{"publish.sh", "comment.sh"} {
+		data, err := os.ReadFile(filepath.Join("../../docs/ci", script))
+		if err := errors.Join(err, os.MkdirAll(filepath.Join(repository, "ci"), 0o755), os.WriteFile(filepath.Join(repository, "ci", script), data, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -349,15 +384,15 @@ func githubSteps(t *testing.T, data []byte, job string, values map[string]string
 	var file struct {
 		Jobs map[string]struct {
 			Steps []struct {
-				Name, Uses, Run, If string
-				Env                 map[string]string
+				Name, Run string
+				Env       map[string]string
 			}
 		}
 	}
 	read(t, data, &file)
 	var steps []step
 	for _, s := range file.Jobs[job].Steps {
-		if s.Run == "" || s.Name == installStep || strings.HasPrefix(s.If, "vars.OCI") {
+		if s.Run == "" || s.Name == installStep {
 			continue
 		}
 		own := step{name: s.Name, script: s.Run}

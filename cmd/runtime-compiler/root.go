@@ -21,8 +21,7 @@ func newRoot() *cobra.Command {
 		Long: `runtime-compiler reads the specs of a repository (catalog/, tenants/, overlays/), reports every mistake in them with its place,
 and writes what a GitOps engine syncs: dist/<cluster>/.
 
-Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line, 3 what --fail-on names,
-4 a token that may not write.`,
+Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the command line, 3 what --fail-on names.`,
 		Example: `  # Report every mistake, write nothing
   runtime-compiler check
 
@@ -34,7 +33,7 @@ Exit codes: 0 fine, 1 a mistake in the specs or a failure, 2 a mistake on the co
 		Args: cli.RejectUnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newComment(), newCost(), newDiff(), newExplain(), newFmt(), newNew(),
-		newPlan(), newPublish(), newSchema(), newVersion(), compiling.NewJsonnetWorker())
+	root.AddCommand(newAffects(), newBuild(), newCheck(), newCodes(), newCost(), newDiff(), newExplain(), newFmt(), newNew(),
+		newPlan(), newSchema(), newVersion(), compiling.NewJsonnetWorker())
 	return root
 }

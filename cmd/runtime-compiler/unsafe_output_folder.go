@@ -24,7 +24,7 @@ func rejectUnsafeOutputFolder(root, out string) error {
 	if err := rejectProtectedFolder(root, out, target); err != nil {
 		return err
 	}
-	for _, name := range []string{"catalog", "tenants", "overlays"} {
+	for _, name := range []string{"catalog", "tenants", "overlays", source.TemplateFolder} {
 		input, err := canonicalPath(filepath.Join(root, name))
 		if err != nil {
 			return fmt.Errorf("resolve --root: %w", err)
@@ -56,7 +56,7 @@ func rejectProtectedFolder(root, out, target string) error {
 	case slices.Contains(strings.Split(target, string(filepath.Separator)), ".git"):
 		return fmt.Errorf("--out `%s` is in a folder .git, where git keeps its own files: choose a folder outside, for example `dist`", out)
 	case target == base:
-		return fmt.Errorf("--out `%s` is the repository itself, and the output folder is exchanged as a whole: choose a folder of its own, for example `dist`", out)
+		return fmt.Errorf("--out `%s` is the repository itself: choose a folder of its own, for example `dist`", out)
 	case isWithinFolder(target, base):
 		return fmt.Errorf("--out `%s` is around the repository: choose a folder of its own, for example `dist`", out)
 	}

@@ -9,7 +9,8 @@ import (
 
 func TestUnsafeOutputFolder(t *testing.T) {
 	root := t.TempDir()
-	for _, folder := range []string{"catalog", "tenants/deep", "overlays", "charts/a/templates", "dist", ".git/objects"} {
+	for _, folder := range []string{"catalog", "tenants/deep", "overlays", "templates",
+		"charts/a/templates", "dist", ".git/objects"} {
 		if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +23,7 @@ func TestUnsafeOutputFolder(t *testing.T) {
 	}
 	cases := map[string]struct{ reason, out, want string }{
 		"beside":        {"a folder beside the inputs is what is meant", root + "/dist", ""},
-		"root":          {"the root is exchanged as a whole then", root, "is the repository itself"},
+		"root":          {"compiled files would lie among specs", root, "is the repository itself"},
 		"the same root": {"however it is written", root + "/dist/..", "is the repository itself"},
 		"above":         {"what is around it even more", root + "/..", "is around the repository"},
 		"file system":   {"nothing is more around it", "/", "is the root of the file system"},

@@ -17,12 +17,8 @@ const (
 	ExitUsage   = 2
 )
 
-// The exit codes that runtime-compiler has beyond them.
-const (
-	// ExitFailOn means that there is what --fail-on names, ExitMayNot that a token may not write.
-	ExitFailOn = 3
-	ExitMayNot = 4
-)
+// ExitFailOn is the exit code of runtime-compiler if it finds something that --fail-on names.
+const ExitFailOn = 3
 
 // ErrReported ends a command whose findings were printed already.
 var ErrReported = errors.New("reported")

@@ -26,12 +26,14 @@ type podImage struct {
 	program string
 	// links are other names of the program, beside it.
 	links []string
+	// with are further programs in it.
+	with []string
 }
 
 // podImages are named by charts and compiled runtimes. test/images has the images of tests.
 var podImages = []podImage{
 	// mpirun calls the agent by the names of remote shells.
-	{program: "mpi-agent", links: []string{"rsh", "ssh"}},
+	{program: "mpi-agent", links: []string{"rsh", "ssh"}, with: []string{"mpi-data"}},
 	{program: "mpi-controller"},
 	{program: "mpi-dashboard"},
 }
@@ -39,7 +41,7 @@ var podImages = []podImage{
 func podPrograms() []string {
 	var names []string
 	for _, image := range podImages {
-		names = append(names, image.program)
+		names = append(append(names, image.program), image.with...)
 	}
 	return names
 }

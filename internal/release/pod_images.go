@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -28,7 +29,10 @@ func (r release) writeImages(builds []programBuild, legal []archiveFile, work st
 			if b.program != image.program {
 				continue
 			}
-			made, err := r.buildImage(image, b, legal)
+			inside := append([]programBuild{b}, slices.DeleteFunc(slices.Clone(builds), func(o programBuild) bool {
+				return o.arch != b.arch || !slices.Contains(image.with, o.program)
+			})...)
+			made, err := r.buildImage(image, inside, legal)
 			if err != nil {
 				return err
 			}
@@ -79,17 +83,21 @@ func (r release) writeLayout(image podImage, index v1.ImageIndex, folder string)
 // nonroot is the user of images, who is in their passwd.
 const nonroot = "65532"
 
-// buildImage returns the image of a program for an architecture: one layer, with the least that a program expects around it.
-func (r release) buildImage(image podImage, b programBuild, legal []archiveFile) (v1.Image, error) {
-	program, err := os.ReadFile(b.file)
-	if err != nil {
-		return nil, err
-	}
+// buildImage returns the image of programs for an architecture: one layer, with the least that a program expects
+// around it. It runs the first one.
+func (r release) buildImage(image podImage, programs []programBuild, legal []archiveFile) (v1.Image, error) {
+	b := programs[0]
 	files := []archiveFile{
 		{name: "bin/", mode: 0o755}, {name: "etc/", mode: 0o755}, {name: "licenses/", mode: 0o755}, {name: "tmp/", mode: 0o1777},
-		{name: "bin/" + b.program, mode: 0o755, data: program},
 		{name: "etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/sbin/nologin\nnonroot:x:" + nonroot + ":" + nonroot + ":nonroot:/:/sbin/nologin\n")},
 		{name: "etc/group", mode: 0o644, data: []byte("root:x:0:\nnonroot:x:" + nonroot + ":\n")},
+	}
+	for _, p := range programs {
+		program, err := os.ReadFile(p.file)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, archiveFile{name: "bin/" + p.program, mode: 0o755, data: program})
 	}
 	for _, link := range image.links {
 		files = append(files, archiveFile{name: "bin/" + link, mode: 0o777, link: b.program})

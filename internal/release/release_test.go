@@ -217,7 +217,7 @@ func TestMaterials(t *testing.T) {
 			t.Errorf("there is no %s in\n%s", want, text)
 		}
 	}
-	if n := strings.Count(text, `"SPDXID": "SPDXRef-program-`); n != 4 {
+	if n := strings.Count(text, `"SPDXID": "SPDXRef-program-`); n != 5 {
 		t.Errorf("%d programs, want each once", n)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/emit"
+	"lockstep.dev/lockstep/pkg/compile/jobtemplate"
 	"lockstep.dev/lockstep/pkg/compile/jsonnet"
 	"lockstep.dev/lockstep/pkg/compile/object"
 	"lockstep.dev/lockstep/pkg/compile/patch/chart"
@@ -161,6 +162,7 @@ func planState(root fs.FS, options Options) *state {
 	}
 	if options.Cluster == "" {
 		check.VariantsHaveBaseRuntime(plans, list)
+		check.TemplatesHaveUsers(plans, list)
 	}
 	waivers.Accept(nil, list.Since(0))
 	return &state{
@@ -179,10 +181,19 @@ func loadDocuments(root fs.FS, options Options, list *diag.List) []*decode.Docum
 	return documents
 }
 
+// loadTemplates reads the jobs that users begin with.
+func loadTemplates(root fs.FS, list *diag.List) []*jobtemplate.Template {
+	files := source.FindTemplates(root)
+	templates := jobtemplate.Load(root, files, list)
+	secret.Find(files, list)
+	return templates
+}
+
 // plansOf follows references and plans clusters, and returns the patches that wait for their objects.
 func plansOf(root fs.FS, documents []*decode.Document, options Options, list *diag.List) ([]*plan.Cluster, overlays) {
 	// References are followed before anything is judged, so that each mistake is reported once, where it was made.
 	bundle := resolve.IndexDocuments(documents, list)
+	bundle.Templates = loadTemplates(root, list)
 	if !options.mayLackCluster {
 		plan.RequireCluster(bundle, options.Cluster, list)
 	}

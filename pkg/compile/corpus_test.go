@@ -224,7 +224,8 @@ type wrong struct {
 }
 
 // folders are those in which the files of a single case may be.
-var folders = []string{"catalog", "tenants", "overlays", "charts", "components", "policies", "want", "cluster"}
+var folders = []string{"catalog", "tenants", "overlays", "templates",
+	"charts", "components", "policies", "want", "cluster"}
 
 // split returns the cases of a file by name, or the only one.
 func split(t *testing.T, files fstest.MapFS) (cases []wrong, single bool) {

@@ -50,6 +50,7 @@ func planWithPatches(plans []*plan.Cluster, bundle *resolve.Bundle, documents []
 			continue
 		}
 		specs := resolve.IndexDocuments(own.Specs(documents, list), list)
+		specs.Templates = bundle.Templates
 		plan.RequireCluster(specs, p.Name.V, list)
 		patched := plan.Clusters(specs, p.Name.V)
 		if len(patched) != 1 {

@@ -12,6 +12,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/plan"
 	"lockstep.dev/lockstep/pkg/compile/proof/accepted"
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
+	"lockstep.dev/lockstep/pkg/compile/proof/begun"
 	"lockstep.dev/lockstep/pkg/compile/proof/capacity"
 	"lockstep.dev/lockstep/pkg/compile/proof/enforced"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
@@ -158,6 +159,7 @@ func (j unitJob) compile(prepare func(Unit) error) compiledUnit {
 	access.PowerWithoutRoles(j.cluster, objects, list)
 	receivers.Prove(objects, list)
 	portable.Prove(objects, !j.cluster.Bundled.V, list)
+	begun.Prove(objects, j.cluster.Templates, list)
 	files, entries := emit.Files(j.cluster.Name.V, objects)
 	identities := make([]objectIdentity, len(objects))
 	for i := range objects {

@@ -67,13 +67,13 @@ func TestBorrowed(t *testing.T) {
 		step("a", "created", 0), step("a", "Running", 0), step("b", "created", 1), step("b", "Running", 1), // 2 of 3 machines, then 4
 		step("a", "Complete", 2), step("b", "Complete", 4),
 	}
-	steps[2].By = "bob"
+	steps[2].By = "system:serviceaccount:ci:robot" // an account pays as a person does
 	bill := cost.NewBill(cost.MachineUses(steps), &rates, start, start.Add(4*time.Hour))
 	want := cost.Bill{
 		From: start, To: start.Add(4 * time.Hour),
 		Rows: []cost.BillRow{
-			{Tenant: "vision", Person: "bob", Runtime: "gpu", Profile: "h100", Jobs: 1, MachineHours: 6, Guaranteed: 5, Borrowed: 1, Cost: 60, Priced: true},
 			{Tenant: "vision", Person: "jane", Runtime: "gpu", Profile: "h100", Jobs: 1, MachineHours: 4, Guaranteed: 4, Cost: 40, Priced: true},
+			{Tenant: "vision", Person: "system:serviceaccount:ci:robot", Runtime: "gpu", Profile: "h100", Jobs: 1, MachineHours: 6, Guaranteed: 5, Borrowed: 1, Cost: 60, Priced: true},
 		},
 		Idle: []cost.IdleMachines{{Tenant: "vision", Profile: "h100", MachineHours: 3, Cost: 30, Priced: true}},
 	}

@@ -112,7 +112,7 @@ type Created struct {
 }
 
 // errTooManyChecks is the answer to a user who asks for more checks at a time than the limits allow.
-var errTooManyChecks = errors.New("too many checks of jobs are under way")
+var errTooManyChecks = errors.New("too many checks of jobs are under way, or views of the cluster")
 
 // create makes the job of a YAML text, or only checks it.
 func (s *Server) create(v *visit) (any, error) {
@@ -121,10 +121,11 @@ func (s *Server) create(v *visit) (any, error) {
 		return nil, err
 	}
 	if v.URL.Query().Get("dryRun") == "true" {
-		if !s.checks.open(v.user.Key, Limits{Streams: s.limits.Streams, UserStreams: s.limits.Checks}) {
-			return nil, errTooManyChecks
+		done, err := s.openCheck(v)
+		if err != nil {
+			return nil, err
 		}
-		defer s.checks.close(v.user.Key)
+		defer done()
 		check, err := v.check(document, findings)
 		return Created{Check: &check}, err
 	}

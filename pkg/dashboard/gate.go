@@ -19,6 +19,8 @@ type Gate struct {
 	Header string
 	// Cluster reaches the API server. Credentials in it are not used.
 	Cluster *rest.Config
+	// Prometheus is asked for curves.
+	Prometheus Prometheus
 }
 
 // errNoToken is the answer to a request without a token.
@@ -28,6 +30,7 @@ var errNoToken = errors.New("the request has no token of a user")
 func (g Gate) Serve(ctx context.Context, version string, limits Limits) http.Handler {
 	own := site{scheme: "https", hosts: g.Hosts}
 	inner := New(ctx, version, g.user, limits)
+	inner.Prometheus = g.Prometheus
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if own.refuse(w, r) {
 			return

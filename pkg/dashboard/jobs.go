@@ -88,6 +88,9 @@ func (s *Server) namespaces(v *visit) (any, error) {
 // errNoNamespace is the answer to a user without a namespace who asks for the jobs of all.
 var errNoNamespace = errors.New("you may not list jobs of all namespaces, and no namespace is chosen")
 
+// otherJobs names what a user misses who may not list jobs everywhere.
+const otherJobs = "jobs of other namespaces"
+
 // list returns all jobs of a namespace, or of all that the user may read.
 func (s *Server) list(v *visit) (any, error) { return v.readJobs(v.Context(), v.namespace()) }
 
@@ -101,7 +104,7 @@ func (v *visit) readJobs(ctx context.Context, namespace string) (Items[Job], err
 		}
 		message := apierror.Explain(err).Message
 		objects, hidden, err = fetch.ListJobs(ctx, v.c, fetch.JobSelection{Namespace: v.user.Namespace})
-		hidden = append(hidden, view.Withheld{What: "jobs of other namespaces", Why: message})
+		hidden = append(hidden, view.Withheld{What: otherJobs, Why: message})
 	}
 	if err != nil {
 		return Items[Job]{}, err
@@ -125,8 +128,11 @@ func (s *Server) streamList(v *visit, out *stream) error {
 		options = append(options, client.InNamespace(watched))
 	}
 	source := feedSource{
-		look: func(ctx context.Context) (any, error) { return v.readJobs(ctx, namespace) },
-		c:    v.c, options: options, every: func() time.Duration { return s.limits.Look },
+		look: func(ctx context.Context) (any, error) {
+			list, err := v.readJobs(ctx, namespace)
+			return itemsOf(rowsOf(list.Items), list.Withheld), err
+		},
+		c: v.c, options: options, every: func() time.Duration { return s.limits.Look },
 	}
 	var sent changes
 	return s.feeds.follow(v.Context(), v.user.Key+"\nlist\n"+namespace, source, func(state feedState) error {
@@ -134,7 +140,7 @@ func (s *Server) streamList(v *visit, out *stream) error {
 			sent = changes{} // afterwards all is sent again
 			return out.send("trouble", failureOf(state.trouble))
 		}
-		return sent.send(out, state.value.(Items[Job])) //nolint:forcetypeassert // look returns it
+		return sent.send(out, state.value.(Items[row])) //nolint:forcetypeassert // look returns it
 	})
 }
 
@@ -153,6 +159,23 @@ func (v *visit) watchable(namespace string) (string, error) {
 	return v.user.Namespace, nil
 }
 
+// row is a job as JSON, written once for all pages that show it.
+type row struct {
+	uid  types.UID
+	text string
+}
+
+// MarshalJSON returns the text.
+func (r row) MarshalJSON() ([]byte, error) { return []byte(r.text), nil }
+
+func rowsOf(jobs []Job) []row {
+	rows := make([]row, len(jobs))
+	for i, j := range jobs {
+		rows[i] = row{j.UID, fingerprint(j)}
+	}
+	return rows
+}
+
 // changes remembers the list that a stream has sent.
 type changes struct {
 	begun    bool
@@ -162,18 +185,17 @@ type changes struct {
 
 // change is the event of jobs that are new, changed or gone.
 type change struct {
-	Items []Job       `json:"items"`
+	Items []row       `json:"items"`
 	Gone  []types.UID `json:"gone"`
 }
 
 // send sends the list at first, and then what differs from it.
-func (c *changes) send(out *stream, list Items[Job]) error {
+func (c *changes) send(out *stream, list Items[row]) error {
 	now := make(map[types.UID]string, len(list.Items))
-	differs := change{Items: []Job{}, Gone: []types.UID{}}
+	differs := change{Items: []row{}, Gone: []types.UID{}}
 	for _, j := range list.Items {
-		text := fingerprint(j)
-		now[j.UID] = text
-		if c.jobs[j.UID] != text {
+		now[j.uid] = j.text
+		if c.jobs[j.uid] != j.text {
 			differs.Items = append(differs.Items, j)
 		}
 	}

@@ -22,6 +22,9 @@ const (
 	bytesAtOnce = 256 << 10
 )
 
+// waitingBytes bounds the lines of one log that a slow browser has not taken.
+const waitingBytes = 8 << 20
+
 // LogLine is a line of output on the page.
 type LogLine struct {
 	Time time.Time `json:"time"`
@@ -50,8 +53,10 @@ type logRequest struct {
 func (s *Server) parseLogRequest(r *http.Request) (logRequest, error) {
 	query := r.URL.Query()
 	q := logRequest{
-		options: logs.Options{Follow: query.Get("follow") == "true", Most: s.limits.Logs}, attempt: -1,
-		times: query.Get("timestamps") != "false",
+		options: logs.Options{
+			Follow: query.Get("follow") == "true", Most: s.limits.Logs, MostBytes: waitingBytes,
+		},
+		attempt: -1, times: query.Get("timestamps") != "false",
 	}
 	for _, name := range []string{"follow", "timestamps", "download"} {
 		if text := query.Get(name); text != "" && text != "true" && text != "false" {

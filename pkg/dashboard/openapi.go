@@ -45,6 +45,10 @@ var (
 	aBoolean    = tree{"type": "string", "enum": []string{"true", "false"}}
 	ofNamespace = []parameter{{"namespace", "Empty for all namespaces; the user's own if it is absent.",
 		tree{"type": "string", "pattern": strings.Replace(namespacePattern, "^", "^$|^", 1)}}}
+	ofCluster = []parameter{{"namespace", "Only this namespace; all that the user may list if it is absent.",
+		tree{"type": "string", "pattern": namespacePattern}}}
+	ofRuntime = append(ofNamespace[:1:1], parameter{"kind", "The kind of the runtime, if the namespace has its own.",
+		tree{"type": "string", "enum": []string{"ClusterTrainingRuntime", "TrainingRuntime"}}})
 	ofNew      = append(ofNamespace[:1:1], parameter{"dryRun", "Checks the job and makes none.", aBoolean})
 	ofCompared = []parameter{{"job", "A run, as NAMESPACE/NAME; two to eight of them.",
 		tree{"type": "array", "items": tree{"type": "string"}, "minItems": 2, "maxItems": mostCompared}}}
@@ -142,10 +146,7 @@ func schemaOf(schemas tree, t reflect.Type) tree {
 	case reflect.Float64:
 		return tree{"type": "number"}
 	}
-	name := t.Name()
-	if generic, of, is := strings.Cut(name, "["); is { // Items[lockstep.dev/lockstep/pkg/jobs/fetch.JobEvent]
-		name = generic + "Of" + strings.TrimSuffix(of[strings.LastIndexByte(of, '.')+1:], "]")
-	}
+	name := schemaName(t)
 	if schemas[name] == nil {
 		properties, required := tree{}, []string{}
 		schemas[name] = tree{} // a type may contain itself
@@ -153,6 +154,17 @@ func schemaOf(schemas tree, t reflect.Type) tree {
 		schemas[name] = tree{"type": "object", "properties": properties, "required": required}
 	}
 	return tree{"$ref": "#/components/schemas/" + name}
+}
+
+// schemaName returns the name of a struct, with its package if that is another one than this.
+func schemaName(t reflect.Type) string {
+	if generic, of, is := strings.Cut(t.Name(), "["); is { // Items[lockstep.dev/lockstep/pkg/jobs/fetch.JobEvent]
+		return generic + "Of" + strings.TrimSuffix(of[strings.LastIndexByte(of, '.')+1:], "]")
+	}
+	if from := t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:]; from != "dashboard" {
+		return strings.ToUpper(from[:1]) + from[1:] + t.Name()
+	}
+	return t.Name()
 }
 
 // addFields adds the fields of a struct as encoding/json writes them.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -81,6 +82,34 @@ func TestNamesThatNoAPIServerTakesAreRefused(t *testing.T) {
 			if answer.Code != http.StatusBadRequest {
 				t.Errorf("%s%s: %d %s", path, rest, answer.Code, answer.Body)
 			}
+		}
+	}
+}
+
+// Two types with one name would describe each other's answers.
+func TestNoTwoTypesShareASchema(t *testing.T) {
+	known := map[string]reflect.Type{}
+	var walk func(reflect.Type)
+	walk = func(of reflect.Type) {
+		switch of.Kind() { //nolint:exhaustive // others have no parts
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			walk(of.Elem())
+		case reflect.Struct:
+			name := schemaName(of)
+			if known[name] == of {
+				return
+			} else if known[name] != nil {
+				t.Errorf("%s and %s share a schema", known[name], of)
+			}
+			known[name] = of
+			for field := range of.Fields() {
+				walk(field.Type)
+			}
+		}
+	}
+	for _, r := range New(context.Background(), "v0", nil, DefaultLimits).api() {
+		if r.answer != nil {
+			walk(reflect.TypeOf(r.answer))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
+	"lockstep.dev/lockstep/pkg/jobs/overview"
 )
 
 // User is a user of the page, with the user's own credentials.
@@ -29,7 +30,7 @@ type User struct {
 type Limits struct {
 	// Streams is how many streams may be open at a time, and UserStreams how many of them one user may have.
 	Streams, UserStreams int
-	// Checks is how many jobs of one user may be checked at a time before they are made: each check reads much.
+	// Checks is how many requests of one user that read much may run at a time: checks of jobs, and views of the cluster.
 	Checks int
 	// Logs is how many pods one log may have.
 	Logs int
@@ -56,6 +57,9 @@ func SharedLimits() Limits {
 
 // Server answers the requests of pages.
 type Server struct {
+	// Prometheus is asked for curves; set it before the first request.
+	Prometheus Prometheus
+
 	user    func(*http.Request) (User, error)
 	version string
 	limits  Limits
@@ -88,6 +92,7 @@ func New(ctx context.Context, version string, user func(*http.Request) (User, er
 // api lists the operations.
 func (s *Server) api() []route {
 	const jobs, job = "GET /api/v1/trainjobs", "GET /api/v1/trainjobs/{namespace}/{name}"
+	const runtime = "GET /api/v1/runtimes/{name}"
 	const act = "POST /api/v1/trainjobs/{namespace}/{name}/actions/{action}"
 	events := []string{"text/event-stream"}
 	return []route{
@@ -108,6 +113,7 @@ func (s *Server) api() []route {
 			serve: s.answering(s.configuration)},
 		{pattern: job + "/usage", summary: "What each pod uses now", answer: Items[fetch.PodUsage]{},
 			serve: s.answering(s.usage)},
+		{pattern: job + "/curves", summary: "What each pod used over time", answer: Curves{}, serve: s.answering(s.curves)},
 		{pattern: job + "/logs", summary: "Output as events lines, note and end; arrays of LogLine", query: ofLog,
 			kinds: append(events, "text/plain"), serve: s.streaming(s.streamLogs)},
 		{pattern: job + "/bundle", summary: "A support bundle", kinds: []string{"application/gzip"},
@@ -115,13 +121,23 @@ func (s *Server) api() []route {
 		{pattern: job + "/clone", summary: "A TrainJob like this one under a new name, not made yet", answer: Clone{},
 			serve: s.answering(s.clone)},
 		{pattern: "GET /api/v1/runtimes", summary: "Runtimes that jobs of a namespace may have", query: ofNamespace,
-			answer: Items[fetch.Runtime]{}, serve: s.answering(s.runtimes)},
+			answer: Items[fetch.AvailableRuntime]{}, serve: s.answering(s.runtimes)},
+		{pattern: runtime, summary: "A runtime: its certification, who may use it, where it ran", query: ofRuntime,
+			answer: RuntimeDetail{}, serve: s.answering(s.runtime)},
+		{pattern: runtime + "/probe", summary: "A TrainJob that tests a runtime, not made yet", query: ofRuntime,
+			answer: Clone{}, serve: s.answering(s.probeJob)},
+		{pattern: job + "/probe", summary: "What the test of a runtime measured", answer: Probe{},
+			serve: s.answering(s.probe)},
+		{pattern: "GET /api/v1/templates", summary: "TrainJobs to begin with", query: ofNamespace,
+			answer: Items[Template]{}, serve: s.answering(s.templates)},
 		{pattern: "GET /api/v1/choices", summary: "Queues, claims and Secrets by name, and the right to create",
 			query: ofNamespace, answer: Choices{}, serve: s.answering(s.choices)},
 		{pattern: "POST /api/v1/trainjobs", summary: "Make the TrainJob of a YAML text, or only check it", query: ofNew,
 			body: "application/yaml", answer: Created{}, serve: s.answering(s.create)},
 		{pattern: "GET /api/v1/compare", summary: "What differs between runs", query: ofCompared, answer: Comparison{},
 			serve: s.answering(s.compare)},
+		{pattern: "GET /api/v1/cluster", summary: "The cluster by its jobs: what each holds, who waits, failures and cost",
+			query: ofCluster, answer: overview.Overview{}, serve: s.answering(s.cluster)},
 		{pattern: act, summary: "Suspend, resume or delete a TrainJob", query: ofUID, answer: Done{},
 			serve: s.answering(s.act)},
 	}

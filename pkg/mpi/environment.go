@@ -94,6 +94,9 @@ var reserved = []string{
 	"OMPI_MCA_plm_rsh_agent", "OMPI_MCA_plm_rsh_args",
 	"PRTE_MCA_prte_default_hostfile", "PRTE_MCA_prte_keep_fqdn_hostnames", "PRTE_MCA_prte_set_default_slots",
 	"PRTE_MCA_plm_ssh_agent", "PRTE_MCA_plm_ssh_args",
+	// Older names of both agents, and a mixture.
+	"OMPI_MCA_orte_rsh_agent", "OMPI_MCA_pls_rsh_agent",
+	"PRTE_MCA_prte_ssh_agent", "PRTE_MCA_pls_ssh_agent", "PRTE_MCA_plm_rsh_agent",
 	"HYDRA_HOST_FILE", "HYDRA_LAUNCHER", "HYDRA_LAUNCHER_EXEC",
 	"I_MPI_HYDRA_HOST_FILE", "I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC",
 }

@@ -67,6 +67,8 @@ func TestReservedVariable(t *testing.T) {
 		"PRTE_MCA_prte_set_default_slots":   true,
 		"PRTE_MCA_plm_ssh_args":             true,
 		"PRTE_MCA_prte_if_include":          false,
+		"OMPI_MCA_orte_rsh_agent":           true,
+		"PRTE_MCA_plm_rsh_agent":            true,
 		"HYDRA_HOST_FILE":                   true,
 		"I_MPI_PERHOST":                     false,
 		"I_MPI_PIN":                         false,

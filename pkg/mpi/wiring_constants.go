@@ -56,8 +56,12 @@ const (
 	TrainJobLabel = "lockstep.dev/trainjob"
 	// AttemptLabel counts the restarts of a job on its pods. The pods of the first attempt have no such label.
 	AttemptLabel = "lockstep.dev/attempt"
+	// UserAnnotation of a TrainJob names the user who submitted it. Users may write it: it proves nothing.
+	UserAnnotation = "lockstep.dev/user"
 	// TenantLabel is on every namespace and object of a tenant.
 	TenantLabel = "lockstep.dev/tenant"
+	// TemplatesLabel marks ConfigMaps whose values are TrainJobs to begin with.
+	TemplatesLabel = "lockstep.dev/templates"
 
 	// FinishedJobsAnnotation on a namespace is how long its finished TrainJobs are kept before mpi-controller deletes them: a Go duration such
 	// as `168h`. Without it they stay.

@@ -379,6 +379,25 @@ def test_runtimes_of_the_cluster_are_those_of_the_tenant(cluster: Cluster, clien
     assert {r.name for r in cluster.client("JANE").runtimes()} >= {"mpi", ours, theirs}, "who may not read the namespace is not told less"
 
 
+def test_a_job_without_a_runtime_gets_the_offered_one(cluster: Cluster, client: MPIClient) -> None:
+    cluster.api.patch(cluster.paths.namespace, {"metadata": {"annotations": {"lockstep.dev/runtimes": ""}}})
+
+    def chosen() -> str:
+        return str(client.get_job(client.train(trainer=HELLO)).runtime.name)
+
+    def label(name: str, **labels: str) -> None:
+        cluster.api.patch(f"{cluster.paths.runtimes}/{name}", {"metadata": {"labels": labels}})
+
+    assert chosen() == "mpi", "the only one"
+    cluster.runtime("newer")
+    with pytest.raises(ValueError, match=r"which runtime\? None of them is the default: name one of mpi, newer"):
+        client.train(trainer=HELLO)
+    label("mpi", **{"trainer.kubeflow.org/support": "deprecated"})
+    assert chosen() == "newer", "the other will go"
+    label("mpi", **{"lockstep.dev/default": "true"})
+    assert chosen() == "mpi"
+
+
 def test_dry_run_and_yaml_create_nothing(cluster: Cluster, client: MPIClient) -> None:
     made = client.dry_run("mpi", HELLO, name="demo")
     assert made["metadata"]["uid"]
@@ -503,9 +522,7 @@ def test_a_client_begins_without_warnings(cluster: Cluster, caplog: pytest.LogCa
     assert "version info is not available" in caplog.text, "which is Kubeflow's own"
 
 
-def test_runtimes_must_be_named(client: MPIClient) -> None:
-    with pytest.raises(ValueError, match=r"runtimes\(\)"):
-        client.train(trainer=HELLO)
+def test_runtimes_that_are_not_there(client: MPIClient) -> None:
     with pytest.raises(ValueError, match="no initializer"):
         client.train(runtime="mpi", trainer=HELLO, initializer=object())  # type: ignore[arg-type]
     with pytest.raises(lockstep.NotFound, match="there is no ClusterTrainingRuntime `missing`"):

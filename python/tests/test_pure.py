@@ -278,7 +278,7 @@ def test_worlds_of_others() -> None:
     gpus = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": "4"}}}
     assert asked(stock, gpus) == lockstep.World(1, 4)
     assert asked({"metadata": {}, "spec": {"mlPolicy": {"torch": {}}, "template": {}}}, {}) is None
-    assert world(trainjob({}, initializer={}), MPI) is None
+    assert world(trainjob({}, initializer={}), MPI) is not None
     long = trainjob({})
     long["metadata"]["name"] = "a" * 50
     assert world(long, MPI) is None
@@ -335,6 +335,19 @@ def test_a_queue_says_where_the_job_stands() -> None:
     job = _view.job(Objects(now=now(), trainjob=queued, runtime=MPI))
     assert job.phase == "Queued"
     assert job.queue == lockstep.Queue("jobs", 3, 20, "waits: no room")
+
+
+def test_artifacts_say_where_they_are() -> None:
+    kept = {"claim": "data", "folder": "demo-1", "to": "s3://m/demo-1", "state": "Copied", "files": 3, "new": "field"}
+    record: Object = {"version": "v1", "uid": "u", "executor": "mpi-controller", "phase": "Complete", "conditions": []}
+    record["artifacts"] = kept
+    ended = trainjob({}) | {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
+    ended["metadata"] |= {"uid": "u", "annotations": {RECORD: json.dumps(record)}}
+    job = _view.job(Objects(now=now(), trainjob=ended, runtime=MPI))
+    assert job.artifacts == lockstep.Artifacts("data", "demo-1", "s3://m/demo-1", "Copied", 3)
+    record["artifacts"] = {"state": "Copied"}
+    ended["metadata"]["annotations"] = {RECORD: json.dumps(record)}
+    assert _view.job(Objects(now=now(), trainjob=ended, runtime=MPI)).artifacts is None
 
 
 def stock(*pods: Object, conditions: tuple[Object, ...] = (), read: bool = True) -> lockstep.Job:
@@ -395,6 +408,7 @@ _ODD_PARTS: tuple[Object, ...] = (
     {"since": "x"},
     {"queue": []},
     {"restarts": {"number": "x"}},
+    {"artifacts": {"claim": 1}},
 )
 
 

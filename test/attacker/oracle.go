@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/yaml"
 
@@ -97,8 +98,8 @@ func (r *report) say(kind string, what any) { *r = append(*r, fmt.Sprintf("%s: %
 // Dangers are what is dangerous about a TrainJob. One whose patches cannot be merged makes no pods, and what is left of it is not.
 func (o *Oracle) Dangers(written *trainer.TrainJob) []string {
 	var r report
-	if written.Spec.Initializer != nil {
-		r.say("initializer", "other pods than those of the runtime")
+	if data := written.Spec.Initializer; data != nil {
+		o.initializer(&r, data)
 	}
 	if asked := written.Spec.Trainer; asked != nil {
 		o.asked(&r, asked)
@@ -123,6 +124,17 @@ func (o *Oracle) Dangers(written *trainer.TrainJob) []string {
 		o.pod(&r, written.Name, was.Template.Spec.Template.Spec, now.Template.Spec.Template.Spec)
 	}
 	return r
+}
+
+func (o *Oracle) initializer(r *report, data *trainer.Initializer) {
+	if d := data.Dataset; d != nil {
+		variables(r, d.Env)
+		key(r, ptr.Deref(d.SecretRef, corev1.LocalObjectReference{}).Name)
+	}
+	if m := data.Model; m != nil {
+		variables(r, m.Env)
+		key(r, ptr.Deref(m.SecretRef, corev1.LocalObjectReference{}).Name)
+	}
 }
 
 func (o *Oracle) asked(r *report, asked *trainer.Trainer) {

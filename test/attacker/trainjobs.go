@@ -114,7 +114,7 @@ func partsOf(fields [][]string) [][][]string {
 	parts := map[string][][]string{}
 	for _, f := range fields {
 		source := slices.Index(f, "VolumeSource") + 1
-		if slices.Contains(f, "Initializer") || slices.Contains(f, "InitContainers") || source > 0 && !slices.Contains([]string{"Secret", "Projected", "EmptyDir"}, f[source]) {
+		if slices.Contains(f, "InitContainers") || source > 0 && !slices.Contains([]string{"Secret", "Projected", "EmptyDir"}, f[source]) {
 			continue
 		}
 		part := strings.Join(f[:min(len(f), depthOf(f))], ".")

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -53,6 +54,7 @@ func runInBrowser(ctx SpecContext, environment ...string) string {
 		Skip("SKIPPED: the packages of the page cannot be fetched")
 	}
 	Expect(err).NotTo(HaveOccurred(), "build the page")
+	addRuntimes(ctx, runtimeOfPage())
 	kubectl := newMPICommand(ctx)
 	folder := GinkgoT().TempDir()
 	kubeconfigs := map[string]string{"admin": cluster.Kubeconfig}
@@ -78,6 +80,14 @@ func runInBrowser(ctx SpecContext, environment ...string) string {
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(session).WithTimeout(platform.ScaleTimeout(15 * time.Minute)).Should(gexec.Exit(0))
 	return pictures
+}
+
+// runtimeOfPage returns a runtime as the form of the page writes it, with an image of this cluster.
+func runtimeOfPage() string {
+	GinkgoHelper()
+	spec, _, _ := strings.Cut(source("web/src/runtimes/specs.yaml"), "---\n")
+	return strings.Replace(spec, "registry.example.com/mpi:5", "lockstep.test/mpi/openmpi:5", 1) +
+		"  resourcesPerNode: {cpu: 250m, memory: 512Mi}\n"
 }
 
 // printedBy returns the output of a script that installs a program, and skips the spec if that needs root.

@@ -93,6 +93,7 @@ var _ = Describe("Under stock Kubeflow Trainer, a compiled runtime", Ordered, Co
 			Expect(editor.Client.Get(ctx, keyOf(j.TrainJob()), object)).To(Succeed())
 			Expect(object.Labels).NotTo(HaveKey(mpi.TrainJobLabel), "it is not ours")
 			Expect(otherEditor.Client.Create(ctx, inOther(j).TrainJob(), client.DryRunAll)).To(MatchError(ContainSubstring(platform.TorchRuntime)), "another tenant may not use the runtime")
+			runInBrowser(ctx, "LOCKSTEP_PAGE_STOCK="+j.Name)
 		})
 
 		It("answers no review but the API server's", expectSecretPath)
@@ -233,6 +234,7 @@ else:
             time.sleep(0.2)
     else:
         raise SystemExit("nobody there")
+print("met")
 `
 
 // hardened is what the Pod Security Standard `restricted` asks for, which upstream's runtimes leave to others.

@@ -79,21 +79,9 @@ var _ = Describe("An object store in the cluster", func() {
 	It("is read and written by the tenant that names it, and reached by no other", func(ctx SpecContext) {
 		editor := newMPICommand(ctx)
 		admin := mpiCommand{folder: editor.folder, kubeconfig: cluster.Kubeconfig}
-		kubectl := func(as mpiCommand, input string, args ...string) *gexec.Session {
-			GinkgoHelper()
-			command := as.command(filepath.Join(as.folder, "kubectl"), args...)
-			command.Stdin = strings.NewReader(input)
-			session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
-			Expect(err).NotTo(HaveOccurred())
-			return session.Wait(2 * time.Minute)
-		}
+		kubectl := mpiCommand.kubectl
 		secret := rand.Text()
-		host := startStore(ctx, func(input string, args ...string) string {
-			GinkgoHelper()
-			session := kubectl(admin, input, args...)
-			Expect(session).To(gexec.Exit(0))
-			return string(session.Out.Contents())
-		}, secret)
+		host := startStore(ctx, admin, secret)
 
 		By("letting the tenant reach the store, and its editors write Secrets")
 		Expect(cluster.Amend(ctx, tenant, "  people:\n", `  network:
@@ -134,9 +122,25 @@ var _ = Describe("An object store in the cluster", func() {
 	})
 })
 
-// startStore runs a store of S3 in a pod, with one key and an object, and returns its host and port.
-func startStore(ctx context.Context, kubectl func(input string, args ...string) string, secret string) string {
+// kubectl runs kubectl with an input, and waits for its end.
+func (c mpiCommand) kubectl(input string, args ...string) *gexec.Session {
 	GinkgoHelper()
+	command := c.command(filepath.Join(c.folder, "kubectl"), args...)
+	command.Stdin = strings.NewReader(input)
+	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	return session.Wait(2 * time.Minute)
+}
+
+// startStore runs a store of S3 in a pod, with one key and an object, and returns its host and port.
+func startStore(ctx context.Context, admin mpiCommand, secret string) string {
+	GinkgoHelper()
+	kubectl := func(input string, args ...string) string {
+		GinkgoHelper()
+		session := admin.kubectl(input, args...)
+		Expect(session).To(gexec.Exit(0))
+		return string(session.Out.Contents())
+	}
 	build := exec.CommandContext(ctx, filepath.Join("build", "bin", "cluster"), "build", "versitygw")
 	build.Dir = filepath.Join("..", "..")
 	_, path, _ := strings.Cut(output(build), " ")

@@ -88,7 +88,8 @@ func (t *attempt) reasons(final bool) []mpi.Reason {
 
 // why returns the reason that `kubectl mpi why` gives the user, empty for none.
 func (t *attempt) why(ctx context.Context) string {
-	objects, err := fetch.ReadJob(ctx, t.editor.Client, client.ObjectKeyFromObject(t.job))
+	// Some jobs are in a namespace without a tenant, which no editor may read.
+	objects, err := fetch.ReadJob(ctx, t.admin.Client, client.ObjectKeyFromObject(t.job))
 	if err != nil {
 		return ""
 	}

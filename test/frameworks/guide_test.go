@@ -24,6 +24,19 @@ var _ = Describe("The guide to jobs from Python", func() {
 			Expect(said).To(MatchRegexp(`rank ` + rank + ` of 4 weight (?:2\.99|3\.0)`))
 		}
 	})
+
+	It("has a first notebook whose four workers learn with PyTorch and whose failure is named", func(ctx SpecContext) {
+		said := python(ctx, []byte(`
+import nbclient, nbformat
+notebook = nbformat.read("`+filepath.Join(root, "docs", "guide", "notebooks", "first-job.ipynb")+`", as_version=4)
+nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3").execute()
+print(*(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", [])))
+`))
+		for _, rank := range []string{"0", "1", "2", "3"} {
+			Expect(said).To(ContainSubstring("rank " + rank + " of 4 weight 3.0"))
+		}
+		Expect(said).To(And(ContainSubstring("PythonException"), ContainSubstring("ValueError: bad label")))
+	})
 })
 
 // python runs a program with our package, as the tenant's editor.

@@ -1,11 +1,13 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,10 +15,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
@@ -113,34 +117,82 @@ var _ = Describe("An alert", func() {
 		Expect(alert.Annotations["runbook"]).To(Equal("kubectl mpi explain " + string(diagnose.InvalidWorld)))
 		Expect(queried(ctx, server, fmt.Sprintf(`ALERTS{alertname!="TrainJobMPIFailed", namespace=%q}`, namespace))()).To(BeEmpty(), "no other alert")
 
-		for _, query := range dashboardQueries() {
+		for _, query := range dashboardQueries(shippedDashboards()) {
 			_, err := queried(ctx, server, query)()
 			Expect(err).NotTo(HaveOccurred())
 		}
+		expectFoundUnderEnforcedLabel(ctx, metrics, namespace)
 
 		Expect(admin.Delete(ctx, refused)).To(Succeed())
 		Eventually(queried(ctx, server, fmt.Sprintf(`mpi_trainjob_status{namespace=%q}`, namespace))).Should(BeEmpty(), "the series ends with its job")
 	})
 })
 
+// expectFoundUnderEnforcedLabel expects that rules and dashboards for OpenShift's monitoring of users' projects find a
+// refused job in a Prometheus that replaces the namespaces of jobs.
+func expectFoundUnderEnforcedLabel(ctx context.Context, metrics, namespace string) {
+	GinkgoHelper()
+	folder := GinkgoT().TempDir()
+	dashboards := map[string]string{}
+	const monitored = "\n  monitoring: {namespace: openshift-user-workload-monitoring, dashboards: true}\n"
+	for _, object := range decodeFiles(compiledBase(monitored, func(files fstest.MapFS) {
+		spec := files["overlays/local/cluster.yaml"]
+		spec.Data = bytes.Replace(spec.Data, []byte("platform: Kubernetes"), []byte("platform: OpenShift"), 1)
+	})) {
+		switch board, _, _ := unstructured.NestedStringMap(object.Object, "data"); {
+		case object.GetKind() == "PrometheusRule":
+			rules, err := yaml.Marshal(object.Object["spec"])
+			Expect(err).NotTo(HaveOccurred())
+			Expect(os.WriteFile(filepath.Join(folder, object.GetName()+".yaml"), rules, 0o600)).To(Succeed())
+		case object.GetLabels()["grafana_dashboard"] != "":
+			maps.Copy(dashboards, board)
+		}
+	}
+	server, err := prometheus.Start(ctx, filepath.Dir(prometheusProgram("prometheus")), prometheus.Config{
+		Interval: time.Second, Rules: folder + "/*.yaml", Controller: metrics, TLS: true, Enforced: controllerNamespace,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(server.Close)
+	alert := fmt.Sprintf(`ALERTS{alertname="TrainJobMPIFailed", exported_namespace=%q, trainjob="refused"}`, namespace)
+	Eventually(queried(ctx, server.Address, alert)).ShouldNot(BeEmpty())
+	for _, query := range dashboardQueries(dashboards) {
+		_, err := queried(ctx, server.Address, query)()
+		Expect(err).NotTo(HaveOccurred(), query)
+	}
+	const table = `max by (exported_namespace, trainjob, runtime, queue, phase, reason, class) ` +
+		`(mpi_trainjob_status{exported_namespace=~"$namespace", reason!=""})`
+	Expect(queried(ctx, server.Address, strings.Replace(table, "$namespace", namespace, 1))()).NotTo(BeEmpty())
+	Expect(dashboards["platform.json"]).To(ContainSubstring(strings.ReplaceAll(table, `"`, `\"`)))
+}
+
 // notification is what Alertmanager sends of an alert.
 type notification struct {
 	Labels, Annotations map[string]string
 }
 
-// dashboardQueries are what the panels of all dashboards ask, of one namespace and one job.
-func dashboardQueries() []string {
+// shippedDashboards are the dashboards of the mixin, by their files.
+func shippedDashboards() map[string]string {
 	GinkgoHelper()
 	paths, err := fs.Glob(mixin.Dashboards, "dashboards/*.json")
 	Expect(err).NotTo(HaveOccurred())
-	var queries []string
+	all := map[string]string{}
 	for _, path := range paths {
 		text, err := mixin.Dashboards.ReadFile(path)
 		Expect(err).NotTo(HaveOccurred())
+		all[path] = string(text)
+	}
+	return all
+}
+
+// dashboardQueries are what the panels of dashboards ask, of one namespace and one job.
+func dashboardQueries(dashboards map[string]string) []string {
+	GinkgoHelper()
+	var queries []string
+	for _, text := range dashboards {
 		var board struct {
 			Panels []struct{ Targets []struct{ Expr string } }
 		}
-		Expect(json.Unmarshal(text, &board)).To(Succeed())
+		Expect(json.Unmarshal([]byte(text), &board)).To(Succeed())
 		for _, panel := range board.Panels {
 			for _, target := range panel.Targets {
 				queries = append(queries, strings.NewReplacer("$namespace", "team", "$job", "demo").Replace(target.Expr))

@@ -8,18 +8,24 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"lockstep.dev/lockstep/pkg/dashboard"
+	"lockstep.dev/lockstep/pkg/jobs/overview"
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // hostile is an annotation of a user.
@@ -83,7 +89,9 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 			"/api/v1/trainjobs?namespace=", "/api/v1/trainjobs?namespace=" + theirs, "/api/v1/trainjobs",
 			jobOf(theirs, ""), jobOf(theirs, "/events"), jobOf(theirs, "/configuration"), jobOf(theirs, "/usage"),
 			jobOf(theirs, "/bundle"), jobOf(theirs, "/clone"), "/api/v1/runtimes?namespace=" + theirs,
-			"/api/v1/choices?namespace=" + theirs,
+			"/api/v1/choices?namespace=" + theirs, "/api/v1/cluster?namespace=" + theirs,
+			"/api/v1/runtimes/openmpi?namespace=" + theirs, jobOf(theirs, "/probe"),
+			"/api/v1/templates?namespace=" + theirs,
 			"/api/v1/compare?job=" + theirs + "/secret-of-" + theirs + "&job=" + mine + "/secret-of-" + mine,
 			jobOf(theirs, "/logs"), jobOf(theirs, "/logs?download=true"), jobOf(theirs, "/stream"),
 			"/api/v1/trainjobs/stream?namespace=" + theirs,
@@ -103,6 +111,15 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring(`"items":["`+mine+`"]`)))
 		code, text = ask(jane, "GET", "/api/v1/session")
 		Expect([]any{code, text}).To(HaveExactElements(200, And(ContainSubstring(`"user":"jane"`), ContainSubstring(mine))))
+		By("the cluster, of which each part without a right is named")
+		code, text = ask(jane, "GET", "/api/v1/cluster")
+		Expect(code).To(Equal(200), text)
+		for _, what := range []string{"jobs of other namespaces", "queues of the cluster", "machines"} {
+			Expect(text).To(MatchRegexp(`"what":"` + what + `[^"]*","why":"[^"]* lacks 'list' permission`))
+		}
+		Expect(text).NotTo(ContainSubstring(theirs))
+		code, text = ask(stranger, "GET", "/api/v1/cluster")
+		Expect([]any{code, text}).To(HaveExactElements(403, ContainSubstring("lacks 'list' permission for trainjobs")))
 		By("a form, whose job is checked and made with the rights of the user")
 		made := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: by-form}\n" +
 			"spec: {runtimeRef: {name: openmpi}, trainer: {command: [mpirun, \"true\"]}}\n"
@@ -124,6 +141,78 @@ var _ = Describe("The page of jobs", ofTheCompiler, Ordered, func() {
 			code, text = ask(stranger, "POST", jobOf(mine, "/actions/"+action))
 			Expect(code).To(Equal(403), text)
 		}
+	})
+
+	It("shows the cluster to an admin as the commands do", func(ctx SpecContext) {
+		root := serve("root", "system:masters", "")
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: theirs, Name: "holder"}}
+		pod.Labels = map[string]string{"jobset.sigs.k8s.io/jobset-name": "secret-of-" + theirs}
+		pod.Spec.NodeName, pod.Spec.Containers = "somewhere", []corev1.Container{{Name: "c", Image: "i"}}
+		pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("1500m")}
+		Expect(admin.Create(ctx, pod)).To(Succeed())
+		code, text := ask(root, "GET", "/api/v1/cluster")
+		Expect(code).To(Equal(200), text)
+		var shown overview.Overview
+		Expect(json.Unmarshal([]byte(text), &shown)).To(Succeed())
+		Expect(shown.Withheld).To(BeEmpty())
+		held := slices.IndexFunc(shown.Holdings, func(h overview.Holding) bool { return h.Namespace == theirs })
+		Expect(held).To(BeNumerically(">=", 0), text)
+		Expect(shown.Holdings[held].MilliCPU).To(BeEquivalentTo(1500))
+		Expect(shown.Holdings[held].Job).To(Equal("secret-of-" + theirs))
+		code, text = ask(root, "GET", "/api/v1/cluster?namespace="+mine)
+		Expect([]any{code, text}).To(HaveExactElements(200, Not(ContainSubstring(theirs))))
+	})
+
+	It("shows a runtime, and the job that tests it", func() {
+		code, text := ask(jane, "GET", "/api/v1/runtimes/openmpi?namespace="+mine)
+		Expect(code).To(Equal(200), text)
+		var shown dashboard.RuntimeDetail
+		Expect(json.Unmarshal([]byte(text), &shown)).To(Succeed())
+		Expect(shown.Test.Allowed).To(BeTrue())
+		Expect(shown.Jobs[len(shown.Jobs)-1].Name).To(Equal("secret-of-" + mine))
+		Expect(text).To(ContainSubstring("namespaces that may use it"), "jane may not list namespaces")
+		By("a preview, which the same page checks and makes")
+		code, text = ask(jane, "GET", "/api/v1/runtimes/openmpi/probe?namespace="+mine)
+		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring("mpi-agent")))
+		var job dashboard.Clone
+		Expect(json.Unmarshal([]byte(text), &job)).To(Succeed())
+		code, text = send(jane, "POST", "/api/v1/trainjobs?namespace="+mine+"&dryRun=true", job.YAML)
+		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring(`"verdict":"fits"`)))
+		code, text = send(jane, "POST", "/api/v1/trainjobs?namespace="+mine, job.YAML)
+		Expect(code).To(Equal(200), text)
+		code, text = ask(jane, "GET", "/api/v1/trainjobs/"+mine+"/"+job.Name+"/probe")
+		Expect([]any{code, text}).To(HaveExactElements(200, ContainSubstring("launcher has no result of a probe")))
+		By("what there is not, and rights that are missing")
+		code, text = ask(jane, "GET", "/api/v1/runtimes/none?namespace="+mine)
+		Expect(code).To(Equal(404), text)
+		code, text = ask(jane, "GET", "/api/v1/runtimes/openmpi?kind=Secret&namespace="+mine)
+		Expect(code).To(Equal(400), text)
+		for _, path := range []string{"/api/v1/runtimes/openmpi", "/api/v1/runtimes/openmpi/probe"} {
+			code, text = ask(stranger, "GET", path+"?namespace="+mine)
+			Expect([]any{code, text}).To(HaveExactElements(403, ContainSubstring("lacks 'get' permission")))
+		}
+	})
+
+	It("offers the templates of a namespace, and names those that are wrong", func(ctx SpecContext) {
+		const right = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\n" +
+			"spec: {runtimeRef: {name: openmpi}}\n"
+		templates := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: mine, Name: "templates"}}
+		templates.Labels = map[string]string{mpi.TemplatesLabel: ""}
+		templates.Data = map[string]string{"right.yaml": right, "wrong.yaml": "a: 1\n", "none.yaml": "# nothing\n"}
+		Expect(admin.Create(ctx, templates)).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: mine, Name: "other"}, Data: map[string]string{"other.yaml": right},
+		})).To(Succeed())
+		code, text := ask(jane, "GET", "/api/v1/templates?namespace="+mine)
+		Expect(code).To(Equal(200), text)
+		var found dashboard.Items[dashboard.Template]
+		Expect(json.Unmarshal([]byte(text), &found)).To(Succeed())
+		var names []string
+		for _, t := range found.Items {
+			names = append(names, fmt.Sprint(t.Name, " ", len(t.Findings)))
+		}
+		Expect(names).To(Equal([]string{"none 1", "right 0", "wrong 1"}))
+		Expect(found.Items[1].YAML).To(Equal(right))
 	})
 
 	It("hands hostile names on as text", func() {

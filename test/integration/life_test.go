@@ -138,6 +138,8 @@ var _ = Describe("The life of a job", Ordered, ContinueOnFailure, func() {
 		jobSetOf(ctx, trainJob)
 	})
 
+	It("fetches its data before it asks for machines", func(ctx SpecContext) { fetchesData(ctx, namespace) })
+
 	It("ends a job whose pods are invalid at once, with its key", func(ctx SpecContext) {
 		trainJob := create(ctx, ofRuntime(ctx, trainJobNamed(namespace, "invalid")))
 		js := jobSetOf(ctx, trainJob)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -30,12 +31,12 @@ func (p *Platform) admit(ctx context.Context, root, tenant, key string, more []s
 	return p.amend(ctx, root, tenant, list, list+strings.Join(more, ", ")+", ")
 }
 
-// Amend changes the spec of a tenant at a text, for as long as Admit.
-func (p *Platform) Amend(ctx context.Context, tenant, text, replacement string) error {
-	return p.amend(ctx, p.tools.Root, tenant, text, replacement)
+// Amend changes the spec of a tenant at texts, each followed by what comes in its place, for as long as Admit.
+func (p *Platform) Amend(ctx context.Context, tenant string, changes ...string) error {
+	return p.amend(ctx, p.tools.Root, tenant, changes...)
 }
 
-func (p *Platform) amend(ctx context.Context, root, tenant, old, replacement string) error {
+func (p *Platform) amend(ctx context.Context, root, tenant string, changes ...string) error {
 	bundle, err := os.MkdirTemp("", "lockstep-admit-")
 	if err != nil {
 		return err
@@ -49,10 +50,12 @@ func (p *Platform) amend(ctx context.Context, root, tenant, old, replacement str
 	if err != nil {
 		return err
 	}
-	if !bytes.Contains(text, []byte(old)) {
-		return fmt.Errorf("%s has no %s", spec, old)
+	for change := range slices.Chunk(changes, 2) { //nolint:mnd // pairs
+		if !bytes.Contains(text, []byte(change[0])) {
+			return fmt.Errorf("%s has no %s", spec, change[0])
+		}
+		text = bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
 	}
-	text = bytes.Replace(text, []byte(old), []byte(replacement), 1)
 	if err := os.WriteFile(spec, text, 0o600); err != nil {
 		return err
 	}

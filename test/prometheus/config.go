@@ -17,6 +17,9 @@ type Config struct {
 	// Controller is the address of the metrics of mpi-controller, or nothing, and TLS whether it is asked by TLS.
 	Controller string
 	TLS        bool
+	// Enforced is the namespace that each series gets in place of the job's, as in OpenShift's monitoring of users'
+	// projects, or nothing. The job's is then exported_namespace.
+	Enforced string
 }
 
 // text is the configuration file of a Prometheus with an address.
@@ -32,7 +35,13 @@ func (c Config) text(address string) string {
 		if c.TLS {
 			scheme = "https"
 		}
-		fmt.Fprintf(&b, "- {job_name: mpi-controller, scheme: %s, honor_labels: true, tls_config: {insecure_skip_verify: true}, static_configs: [{targets: [%q]}]}\n", scheme, c.Controller)
+		labels := ""
+		if c.Enforced != "" {
+			labels = fmt.Sprintf("labels: {namespace: %q}, ", c.Enforced)
+		}
+		fmt.Fprintf(&b, "- {job_name: mpi-controller, scheme: %s, honor_labels: %t, "+
+			"tls_config: {insecure_skip_verify: true}, static_configs: [{%stargets: [%q]}]}\n",
+			scheme, c.Enforced == "", labels, c.Controller)
 	}
 	return b.String()
 }

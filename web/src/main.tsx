@@ -12,6 +12,10 @@ import './style.css';
 const JobPage = lazy(() => import('./job/JobPage').then((m) => ({ default: m.JobPage })));
 const CreatePage = lazy(() => import('./create/CreatePage').then((m) => ({ default: m.CreatePage })));
 const ComparePage = lazy(() => import('./compare/ComparePage').then((m) => ({ default: m.ComparePage })));
+const ClusterPage = lazy(() => import('./cluster/ClusterPage').then((m) => ({ default: m.ClusterPage })));
+const RuntimesPage = lazy(() => import('./runtimes/RuntimesPage').then((m) => ({ default: m.RuntimesPage })));
+const RuntimePage = lazy(() => import('./runtimes/RuntimePage').then((m) => ({ default: m.RuntimePage })));
+const NewRuntimePage = lazy(() => import('./runtimes/NewRuntimePage').then((m) => ({ default: m.NewRuntimePage })));
 
 applyTheme();
 const router = createBrowserRouter([{
@@ -25,6 +29,13 @@ const router = createBrowserRouter([{
     },
     { path: '/create', element: <Suspense fallback={<Loading what="the form" />}><CreatePage /></Suspense> },
     { path: '/compare', element: <Suspense fallback={<Loading what="the runs" />}><ComparePage /></Suspense> },
+    { path: '/cluster', element: <Suspense fallback={<Loading what="the cluster" />}><ClusterPage /></Suspense> },
+    { path: '/runtimes', element: <Suspense fallback={<Loading what="the runtimes" />}><RuntimesPage /></Suspense> },
+    {
+      path: '/runtimes/:name',
+      element: <Suspense fallback={<Loading what="the runtime" />}><RuntimePage /></Suspense>,
+    },
+    { path: '/new-runtime', element: <Suspense fallback={<Loading what="the form" />}><NewRuntimePage /></Suspense> },
     { path: '*', element: <Empty page title="There is no such page">Use the link Jobs above.</Empty> },
   ],
 }]);

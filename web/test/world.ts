@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
-export type User = 'editor' | 'viewer' | 'stranger';
+export type User = 'editor' | 'viewer' | 'stranger' | 'admin';
 
 // World is the cluster beside the tests. kubectl-mpi stands beside kubectl.
 interface World {
-  kubeconfigs: Record<User | 'admin', string>; namespace: string; gpuNamespace: string; kubectl: string;
+  kubeconfigs: Record<User, string>; namespace: string; gpuNamespace: string; kubectl: string;
   browser: string; pictures: string;
 }
 

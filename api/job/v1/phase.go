@@ -27,6 +27,9 @@ const (
 	// Creating: the objects of the job are being made, or wait for what they need: a runtime, a quota, a volume.
 	// STATE: Created.
 	Creating Phase = "Creating"
+	// Fetching: what spec.initializer names is being fetched; the machines of the job are not asked for before it is
+	// there. STATE: Created.
+	Fetching Phase = "Fetching"
 	// Scheduling: pods are missing, or have no machines yet. STATE: Created.
 	Scheduling Phase = "Scheduling"
 	// Pulling: all pods have machines, and images are pulled, volumes mounted, containers started. STATE: Created.
@@ -45,7 +48,7 @@ const (
 
 // AllPhases lists the phases.
 func AllPhases() []Phase {
-	return []Phase{Refused, Queued, Suspended, Preempted, Stopping, Creating, Scheduling, Pulling,
+	return []Phase{Refused, Queued, Suspended, Preempted, Stopping, Creating, Fetching, Scheduling, Pulling,
 		Starting, Running, Restarting, Complete, Failed}
 }
 
@@ -57,6 +60,7 @@ var meanings = map[Phase]string{
 	Preempted:  "Kueue has taken the room of the job for another one, or evicted it; it waits to be admitted again",
 	Stopping:   "the pods of a suspended job are being taken away, or the job has ended and its pods do not yet show why",
 	Creating:   "the objects of the job are being made, or wait for what they need: a runtime, a quota, a volume",
+	Fetching:   "what spec.initializer names is being fetched; the machines of the job are asked for after that",
 	Scheduling: "pods are missing, or have no machines yet",
 	Pulling:    "all pods have machines; images are pulled, volumes mounted, containers started",
 	Starting:   "all pods run, and the launcher waits until all nodes answer",
@@ -77,7 +81,7 @@ func (p Phase) Meaning() string { return meanings[p] }
 // phase before.
 func (p Phase) State() string {
 	switch p {
-	case Creating, Scheduling, Pulling, Starting:
+	case Creating, Fetching, Scheduling, Pulling, Starting:
 		return "Created"
 	case Queued, Suspended, Preempted:
 		return "Suspended"

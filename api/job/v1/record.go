@@ -44,6 +44,8 @@ type Record struct {
 	World *World `json:"world,omitempty"`
 	// Usage is how much the job has used; nil before its command ran.
 	Usage *Usage `json:"usage,omitempty"`
+	// Artifacts are the folder that outlives the pods; nil if the job has none.
+	Artifacts *Artifacts `json:"artifacts,omitempty"`
 	// Conditions are all of the job but the ends and suspensions that its status shows.
 	Conditions []metav1.Condition `json:"conditions"`
 }

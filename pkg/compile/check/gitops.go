@@ -2,6 +2,7 @@ package check
 
 import (
 	"strings"
+	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/origin"
@@ -84,6 +85,28 @@ func engineSettingsMatter(c *plan.Cluster, list *diag.List) {
 	if g.Secret.V != "" {
 		list.Warnf(diag.EngineSettingIgnored, g.Secret.At, "`secret` has no effect: Argo CD finds the credentials of a repository by its URL").
 			Helpf("remove it, and register the repository in Argo CD")
+	}
+}
+
+// Each look fetches a repository, and tenants with jobs have one each: hosts of git slow down clients that ask every
+// few seconds. After a day without an effect people look for the mistake elsewhere.
+const (
+	shortestLook = 30 * time.Second
+	longestLook  = 24 * time.Hour
+)
+
+// engineLooksInTime warns of looks at the repository that a host of git refuses, or that come too late for people.
+func engineLooksInTime(c *plan.Cluster, list *diag.List) {
+	g := c.GitOps
+	switch {
+	case g == nil || !g.Flux.V:
+	case g.Interval.V < shortestLook:
+		list.Warnf(diag.Contradiction, g.Interval.At, "Flux fetches each repository every %s: hosts of git slow down such "+
+			"clients", g.Interval.V).
+			Helpf("write 1m or more; a webhook of the host, with a Receiver of Flux, brings a commit at once")
+	case g.Interval.V > longestLook:
+		list.Warnf(diag.Contradiction, g.Interval.At, "a commit takes up to %s to arrive", g.Interval.V).
+			Helpf("write 24h or less, such as 5m; to hold back changes, suspend the GitRepository")
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // ofRanks are variables that a launcher gives to each rank, and those by which programs believe that another launcher
 // started them: Open MPI asks Slurm for its nodes where SLURM_ variables are.
 var ofRanks = regexp.MustCompile(`^((LOCAL_|NODE_|GROUP_)?RANK|(LOCAL_)?WORLD_SIZE|MASTER_ADDR|TF_CONFIG|` +
-	`JOB_COMPLETION_INDEX|OMPI_(COMM_WORLD|UNIVERSE)_.*|PMI_.*|PMIX_(RANK|NAMESPACE)|(SLURM|PBS|LSB)_.*)$`)
+	`JOB_COMPLETION_INDEX|OMPI_(COMM_WORLD|UNIVERSE)_.*|PMI_.*|PMIX_(RANK|NAMESPACE)|` +
+	`PE_HOSTFILE|(SLURM|PBS|LSB|LOADL|COBALT)_.*)$`)
 
 // variablesDifferByRank warns of variables with one value for all ranks where each must have its own.
 func variablesDifferByRank(c *plan.Cluster, list *diag.List) {

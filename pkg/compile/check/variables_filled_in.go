@@ -29,6 +29,7 @@ func variablesAreFilledIn(c *plan.Cluster, list *diag.List) {
 						Helpf("set `%s` first, or write its value", name[1])
 				}
 			}
+			valueIsBare(&v, list)
 			for _, name := range fromShell.FindAllStringSubmatch(v.Value.V, -1) {
 				bare := strings.Trim(name[1], "${}")
 				list.Warnf(diag.VariableNotFilledIn, v.Value.At, "`%s` stays as it is: no shell reads the value of `%s`", name[1], v.Name.V).
@@ -36,5 +37,15 @@ func variablesAreFilledIn(c *plan.Cluster, list *diag.List) {
 			}
 			set[v.Name.V] = true
 		}
+	}
+}
+
+// valueIsBare warns of spaces and quotes around a value, which programs read as a part of it.
+func valueIsBare(v *plan.Variable, list *diag.List) {
+	value := v.Value.V
+	isQuoted := len(value) > 1 && strings.Trim(value, `"'`) == value[1:len(value)-1]
+	if v.Why == "" && (isQuoted || strings.TrimSpace(value) != value) {
+		list.Warnf(diag.ValueNotKnown, v.Value.At, "programs read the spaces or quotes around the value of `%s`, too", v.Name.V).
+			Helpf("write `%s`; if they are meant, write why as `reason`", strings.Trim(value, "\"' \t\n"))
 	}
 }

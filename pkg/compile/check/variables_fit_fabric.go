@@ -24,6 +24,7 @@ var transports = []struct {
 }{
 	{"NCCL_IB_DISABLE", `^[1-9]`, ``, ``},
 	{"NCCL_NET", `(?i)^socket$`, `(?i)^(socket|ib)$`, `(?i)^ib$`},
+	{"OMPI_MCA_btl", withinNode, withinNode, withinNode},
 	{"OMPI_MCA_pml", `^ob1$`, `^(ob1|ucx)$`, ``},
 	{"MPIR_CVAR_CH4_NETMOD", ``, `^ucx$`, ``},
 	{"FI_PROVIDER", `^(tcp|sockets|udp|efa)\b`, `^(tcp|sockets|udp|verbs|mlx|psm)`, `^(efa|verbs|mlx|psm)`},
@@ -32,6 +33,9 @@ var transports = []struct {
 }
 
 const withinMachine = `self|sm|shm|posix|sysv|cma|knem|xpmem|mm|cuda\w*|gdr_copy|rocm\w*`
+
+// withinNode is a list of transports that reach no other node.
+const withinNode = `^((self|sm|vader|smcuda)(,|$))+$`
 
 // variablesFitFabric warns of variables that contradict the fabric of the profile: they win over what is derived from
 // it. Which transport jobs take may be meant, and then has a reason.

@@ -27,14 +27,29 @@ var knownVariables = strings.Fields(`
 	I_MPI_FABRICS I_MPI_DEBUG I_MPI_PIN I_MPI_PIN_DOMAIN I_MPI_PERHOST I_MPI_OFI_PROVIDER I_MPI_HYDRA_BOOTSTRAP I_MPI_HYDRA_IFACE I_MPI_ADJUST_ALLREDUCE
 	OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES MKL_NUM_THREADS OPENBLAS_NUM_THREADS CUDA_VISIBLE_DEVICES CUDA_DEVICE_MAX_CONNECTIONS
 	TORCH_NCCL_ASYNC_ERROR_HANDLING TORCH_DISTRIBUTED_DEBUG PYTORCH_CUDA_ALLOC_CONF HOROVOD_TIMELINE HOROVOD_FUSION_THRESHOLD HOROVOD_CYCLE_TIME
-	TF_CPP_MIN_LOG_LEVEL HF_HOME TRANSFORMERS_CACHE PYTHONUNBUFFERED
+	TF_CPP_MIN_LOG_LEVEL HF_HOME TRANSFORMERS_CACHE PYTHONUNBUFFERED UCX_BCOPY_THRESH I_MPI_ADJUST_IALLREDUCE
 `)
+
+// frameworks of Open MPI 4 and 5, PRRTE and PMIx have names that differ by a letter.
+var frameworks = strings.Fields(`
+	accelerator allocator backtrace bml btl coll common compress crs crcp dl dpm errmgr ess event fbtl fcoll
+	filem fs grpcomm hook hwloc if io iof memchecker memory mpool mtl odls oob op osc part patcher plm pml pmix
+	pstat pubsub ras rcache reachable regx rmaps rml routed rtc schizo sharedfp shmem smsc snapc sstore state
+	threads timer topo vprotocol bfrops gds pcompress pdl pfexec pif plog pmdl pnet preg prm psec psensor
+	psquash pstrg ptl prteif prtereachable
+`)
+
+// isFramework reports whether a variable chooses components of a framework.
+func isFramework(name string) bool {
+	_, framework, found := strings.Cut(name, "_MCA_")
+	return found && slices.Contains(frameworks, framework)
+}
 
 // variablesSpelledRight warns of variables that differ by one letter from one that programs read.
 func variablesSpelledRight(c *plan.Cluster, list *diag.List) {
 	for r := range c.Compiled() {
 		for _, v := range slices.Concat(r.Profile.Env, r.Env) {
-			if slices.Contains(knownVariables, v.Name.V) {
+			if slices.Contains(knownVariables, v.Name.V) || isFramework(v.Name.V) {
 				continue
 			}
 			if meant := nearMissOfKnown(v.Name.V); meant != "" {

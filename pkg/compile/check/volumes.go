@@ -44,9 +44,11 @@ var (
 var (
 	// systemFolder holds the programs, libraries and devices of every image, its MPI among them: nothing starts without.
 	systemFolder = regexp.MustCompile(`^(/usr(/local)?)?(/(s?bin|lib(32|64|exec)?)(/\w+-linux-gnu)?)?$|^/dev/`)
-	// installedFolder holds software of many images. A claim may bring its own there, an empty folder brings none.
-	installedFolder = regexp.MustCompile(`^(/usr(/local)?)?/(s?bin|lib(32|64|exec)?)/|^/etc/|` +
-		`^/(opt|usr/local)/(amazon|conda|cuda|hpcx|intel|mpi|mpich|nvidia|ompi|openmpi|rocm|venv)`)
+	// installedFolder holds software of many images, or the homes of their users. A claim may bring its own there, an
+	// empty folder brings none.
+	installedFolder = regexp.MustCompile(`^(/usr(/local)?)?/(s?bin|lib(32|64|exec)?)/|^/etc/|^/home$|^/(conda|venv)$|` +
+		`^/(opt|usr/local)/(amazon|(mini)?conda|cuda|hpcx|intel|mamba|miniforge|mpi|mpich|nvidia|ompi|openmpi|` +
+		`pytorch|rocm|spack|ucx|venv)`)
 )
 
 // volumesDoNotCollide asks for names and folders that nothing else has.

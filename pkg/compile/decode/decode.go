@@ -62,7 +62,7 @@ func (l Loader) load(files []*source.File, read func(*source.File), list *diag.L
 			read(files[i])
 			if files[i].Language() == source.YAML {
 				w.decodeYAML(files[i], &batches[i])
-			} else if !isReadable(files[i], &batches[i].list) {
+			} else if !IsReadable(files[i], &batches[i].list) {
 				specsOfUnreadable(files[i], &batches[i])
 			}
 		}
@@ -91,7 +91,7 @@ type decodeWorker struct {
 }
 
 func (w *decodeWorker) decodeYAML(file *source.File, b *fileResult) {
-	if !isReadable(file, &b.list) {
+	if !IsReadable(file, &b.list) {
 		specsOfUnreadable(file, b)
 		return
 	}
@@ -183,8 +183,8 @@ func (w *decodeWorker) decodeProgram(file *source.File, result jsonnet.Result, b
 	w.decodeDocuments(file, nodes, b)
 }
 
-// isReadable reports what keeps a file from being read, and whether nothing does.
-func isReadable(file *source.File, list *diag.List) bool {
+// IsReadable reports what keeps a file from being read, and whether nothing does.
+func IsReadable(file *source.File, list *diag.List) bool {
 	switch {
 	case errors.Is(file.Err, source.ErrTooLarge):
 		list.Errorf(diag.UnreadableFile, source.WholeFile(file), "the file is larger than %d bytes", source.MaxFileSize).

@@ -439,6 +439,12 @@ const (
 
 	// NotAGroup is a mail address or a placeholder among names of groups. It is a warning.
 	NotAGroup Code = "LS4169"
+
+	// BadTemplate is a template that is not a TrainJob, or that its runtime does not take.
+	BadTemplate Code = "LS4170"
+
+	// TemplateUnused is a template that no tenant can use. It is a warning.
+	TemplateUnused Code = "LS4171"
 )
 
 // Components and objects.

@@ -411,10 +411,10 @@ var entries = []Entry{
 	},
 	{
 		Code: VolumeTaken, Severity: Error, Title: "the name or the folder of a volume is taken",
-		Why: "The agent, the key of the job, the hostfile and shared memory have volumes of their own. One over them, " +
-			"or two in one place, would hide what a job needs; so would one over the programs and libraries of the image, " +
-			"such as `/usr/local`. Below `/opt` and `/etc` a claim may bring software or settings; an empty folder of " +
-			"scratch hides what the image has.",
+		Why: "The agent, the key of the job, the hostfile and shared memory are mounted from volumes. A volume over them, " +
+			"or two in one place, would hide what a job needs; so would a volume over the programs and libraries of the image, " +
+			"such as `/usr/local`. At `/home`, and below `/opt` and `/etc`, a claim may bring homes, software or settings; an " +
+			"empty folder of scratch hides what the image has.",
 		Do: "Choose another name or another folder, for example `/data`.",
 	},
 	{
@@ -726,7 +726,7 @@ var entries = []Entry{
 	},
 	{
 		Code: TreeNotFound, Severity: Warning, Title: "a place where the GitOps engine finds nothing",
-		Why: "Flux looks for a branch of the name in `revision`, whatever it looks like, and engines look in the folder `path` with the name of the cluster added. Where there is nothing, nothing is applied.",
+		Why: "Flux looks for a branch of the name in `revision`, whatever it looks like, and engines look in the folder `path` with the name of the cluster added. A page of a forge is no repository. Where there is nothing, nothing is applied.",
 		Do:  "Write the branch that holds the compiled tree, and the folder that holds the folders of all clusters.",
 	},
 	{
@@ -757,7 +757,8 @@ var entries = []Entry{
 	{
 		Code: ValueNotKnown, Severity: Warning, Title: "a value that its reader does not know",
 		Why: "Most programs pass over a value that they do not know without a word, so that a job runs with other settings than its author believes: NCCL reads `4M` as 4, and `true` as nothing. " +
-			"Others do not start: Open MPI ends a job that asks for a component that there is not.",
+			"Others do not start: Open MPI ends a job that asks for a missing component, such as the launcher of Slurm. " +
+			"Some programs read more than others: a proxy without a scheme is one for curl, and none for gRPC.",
 		Do: "Write what the message says. Where a program of yours does know the value, write a waiver with the reason.",
 	},
 	{
@@ -824,7 +825,8 @@ var entries = []Entry{
 		Code: Contradiction, Severity: Warning, Title: "two values of the specs contradict each other",
 		Why: "Both are valid alone, and one of them is wrong: DNS of OpenShift without its port, an interface for NCCL " +
 			"that the fabric does not have, one rank number for all ranks, an image of another MPI, a time limit that " +
-			"ends before a gang is complete. Jobs hang or fail in ways that look like faults of the network.",
+			"ends before a gang is complete, a cache in a volume that can only be read, a bound of the history above the " +
+			"claim, a commit that arrives after days. Jobs hang or fail in ways that look like faults of the network.",
 		Do: "Correct the value that the message names. A variable that is meant has a `reason`; for other values that " +
 			"are meant, write a waiver.",
 	},
@@ -847,6 +849,19 @@ var entries = []Entry{
 		Why: "The name is compared with the groups in a user's token. A mail address is a person's most often, and a " +
 			"placeholder no one's: the tenant has a role without people. If all groups have addresses, none is reported.",
 		Do: "Write the name that the identity provider has, or `{user: NAME}` for one person.",
+	},
+	{
+		Code: BadTemplate, Severity: Error, Title: "a template that cannot be submitted",
+		Why: "Users begin with a template and expect that it runs. It is one TrainJob without a namespace, with a " +
+			"runtime of the catalog or a tenant's variant, and it is judged as `kubectl mpi validate` does, against the " +
+			"compiled runtime of each cluster, patches included.",
+		Do: "Correct the TrainJob. `kubectl mpi validate -f` shows the same findings.",
+	},
+	{
+		Code: TemplateUnused, Severity: Warning, Title: "a template without users",
+		Why: "A template is compiled into the namespaces of the tenants that can use its runtime. If the runtime is " +
+			"retired, has no machines on any cluster, or admits no tenant, it is compiled into none.",
+		Do: "Let the template name another runtime, or remove it.",
 	},
 	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",

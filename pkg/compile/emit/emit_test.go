@@ -24,6 +24,7 @@ type memory struct {
 	// steps are the names that were staged, commits how often the folder was changed.
 	steps   []string
 	commits int
+	interim string
 }
 
 func newMemory(files map[string]string) *memory {
@@ -59,13 +60,14 @@ func (m *memory) Stage(name string, data []byte) error {
 	return m.step()
 }
 
-func (m *memory) Commit(removed []string, _ int) error {
+func (m *memory) Commit(interim []byte, removed []string) error {
 	if err := m.step(); err != nil {
 		return err
 	}
 	if len(m.staged)+len(removed) > 0 {
 		m.commits++
 	}
+	m.interim = string(interim)
 	maps.Copy(m.files, m.staged)
 	for _, name := range removed {
 		delete(m.files, name)
@@ -190,20 +192,20 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestKeep: files that are known to be right are owned and unchanged without their content.
-func TestKeep(t *testing.T) {
-	dir := newMemory(map[string]string{"c/a.yaml": "a1", "c/b.yaml": "b", Record: record("c/a.yaml", "c/b.yaml")})
-	w, err := NewWriter(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Keep([]string{"c/b.yaml"})
-	if err := w.Add(wanted[:1]); err != nil {
-		t.Fatal(err)
-	}
-	result, err := w.Finish(nothing)
-	if diff := cmp.Diff(Result{Written: []string{"c/a.yaml"}, Unchanged: []string{"c/b.yaml"}}, result); diff != "" || err != nil || dir.files["c/a.yaml"] != "a2" {
-		t.Errorf("error %v, files %v (-want +got):\n%s", err, dir.files, diff)
+// TestInterimRecord: while files come and go the record owns those of both trees, so that a mixture can be repaired.
+func TestInterimRecord(t *testing.T) {
+	for name, tc := range map[string]struct{ owned, want string }{
+		"a new file":       {record("c/a.yaml", "c/old.yaml"), record("c/a.yaml", "c/b.yaml", "c/old.yaml")},
+		"only old files":   {record("c/a.yaml", "c/b.yaml", "c/old.yaml"), ""},
+		"the first record": {"", record("c/a.yaml", "c/b.yaml")},
+	} {
+		dir := newMemory(map[string]string{Record: tc.owned})
+		if _, err := write(dir, wanted, nothing); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, dir.interim); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

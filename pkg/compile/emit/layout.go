@@ -3,8 +3,8 @@
 // Files returns the files of some objects as values, Kustomizations what lists the files of a whole cluster; a Writer brings an
 // output folder to that state. It owns what it wrote, and nothing else: a record in the folder lists the owned files. It does not
 // rewrite a file whose content is right, removes owned files that are no longer compiled, and never touches a file that it does not
-// own. Files are staged beside the folder while they are compiled, and come into it at once at the end: a build that is interrupted
-// or fails leaves the folder as it was.
+// own. Files are staged while they are compiled, and come into their places at the end: a build that fails before leaves the
+// folder as it was. If a build is killed in that moment, the next build repairs the mixture.
 //
 // The package itself does no I/O: it writes through a Dir. Package disk is the one for real folders.
 package emit

@@ -19,11 +19,12 @@ type Dir interface {
 	ReadFile(name string) ([]byte, error)
 	// Same reports whether there is a file of this name, and whether it has this content.
 	Same(name string, data []byte) (found, same bool, err error)
-	// Stage keeps the next content of a file beside the folder.
+	// Stage keeps the next content of a file apart, until Commit.
 	Stage(name string, data []byte) error
-	// Commit brings all that is staged into the folder and removes other files, and the folders that are empty then, at once. The
-	// others are how many files of ours stay as they are. After an error the folder is as it was.
-	Commit(removed []string, others int) error
+	// Commit brings all that is staged into the folder, the record last, and removes other files, and the folders that are
+	// empty then. If interim is not nil it is the record until then: it owns the files of the old tree and of the new one.
+	// An error reports whether the folder is as it was.
+	Commit(interim []byte, removed []string) error
 }
 
 // Result is what a Writer did, each list sorted.
@@ -75,13 +76,6 @@ func (w *Writer) Add(files []File) error {
 	return nil
 }
 
-// Keep notes files that are known to be right.
-func (w *Writer) Keep(paths []string) {
-	for _, name := range paths {
-		w.noteOutcome(name, true, false)
-	}
-}
-
 func (w *Writer) noteOutcome(name string, same, foreign bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,24 +108,30 @@ func (w *Writer) Finish(keep func(path string) bool) (Result, error) {
 	if len(w.result.Foreign) > 0 {
 		return w.result, nil
 	}
-	if err := w.stageRecord(); err != nil {
-		return Result{}, err
+	if !maps.Equal(w.owned, w.next) {
+		if err := w.dir.Stage(Record, encodeRecord(w.next)); err != nil {
+			return Result{}, fmt.Errorf("write output: %w", err)
+		}
 	}
-	if err := w.dir.Commit(w.result.Removed, len(w.next)-len(w.result.Written)); err != nil {
+	if err := w.dir.Commit(w.interimRecord(), w.result.Removed); err != nil {
 		return Result{}, fmt.Errorf("write output: %w", err)
 	}
 	return w.result, nil
 }
 
-func (w *Writer) stageRecord() error {
-	if maps.Equal(w.owned, w.next) {
+// interimRecord owns the files of both trees, so that the next build can repair a mixture. It is nil if the old record
+// does so.
+func (w *Writer) interimRecord() []byte {
+	if !slices.ContainsFunc(w.result.Written, func(name string) bool { return !w.owned[name] }) {
 		return nil
 	}
-	lines := recordHeader + strings.Join(slices.Sorted(maps.Keys(w.next)), "\n") + "\n"
-	if err := w.dir.Stage(Record, []byte(lines)); err != nil {
-		return fmt.Errorf("write output: %w", err)
-	}
-	return nil
+	both := maps.Clone(w.owned)
+	maps.Copy(both, w.next)
+	return encodeRecord(both)
+}
+
+func encodeRecord(owned map[string]bool) []byte {
+	return []byte(recordHeader + strings.Join(slices.Sorted(maps.Keys(owned)), "\n") + "\n")
 }
 
 func readRecord(dir Dir) (map[string]bool, error) {

@@ -35,6 +35,9 @@ func (b *builder) alerts(c *plan.Cluster) {
 		if c.Docs.V != "" {
 			linkRunbooks(&spec, &c.Docs)
 		}
+		if enforcesNamespaces(c) {
+			enforceNamespaces(&spec)
+		}
 		b.add(alertRule, "monitoring.coreos.com/v1", "PrometheusRule", monitorMeta(c, "lockstep-"+name), spec)
 	}
 }
@@ -80,6 +83,9 @@ func (b *builder) dashboards(c *plan.Cluster) {
 		return
 	}
 	for name, text := range filesByName(mixin.Dashboards, "dashboards") {
+		if enforcesNamespaces(c) {
+			text = enforcedDashboard(text)
+		}
 		metadata := platformMeta(constantText("lockstep-dashboard-" + name))
 		metadata.Get("labels").Put(object.Text("grafana_dashboard", "1", nil))
 		metadata.Put(object.Text("namespace", c.ControllerNamespace.V, &c.ControllerNamespace.Origin))

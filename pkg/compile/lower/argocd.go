@@ -133,6 +133,12 @@ type argoApplication struct {
 func (b *builder) argoApplication(c *plan.Cluster, a argoApplication) {
 	g := c.GitOps
 	from, of := derivedOrigin(&g.Path.Origin, inPath), (*origin.Origin)(nil)
+	automated := object.Map("automated",
+		object.Bool("prune", g.Prune.V, &g.Prune.Origin),
+		object.Bool("selfHeal", true, driftRule))
+	if a.repository != nil && g.Prune.V {
+		automated.Put(object.Bool("allowEmpty", true, lastJobRule))
+	}
 	if a.repository == nil {
 		a.repository, a.revision = &g.Repository, &g.Revision
 	} else {
@@ -153,12 +159,12 @@ func (b *builder) argoApplication(c *plan.Cluster, a argoApplication) {
 			object.Text("path", a.path, from),
 			planText("repoURL", a.repository),
 			planText("targetRevision", a.revision)),
-		argoSyncPolicy(g)))
+		argoSyncPolicy(g, automated)))
 }
 
 // argoSyncPolicy tries again, because what a stage needs may come later. With the newest commit it may try forever; a version that tries
 // the same commit again must give up, or a good commit would never follow a bad one. It gives up after a minute.
-func argoSyncPolicy(g *plan.GitOps) object.Node {
+func argoSyncPolicy(g *plan.GitOps, automated object.Node) object.Node {
 	retry := object.Map("retry",
 		object.Map("backoff", object.Text("duration", "5s", nil), object.Number("factor", 2, nil), object.Text("maxDuration", "20s", nil)),
 		object.Number("limit", 5, &g.Refreshes.Origin)).With(retryRule)
@@ -167,9 +173,7 @@ func argoSyncPolicy(g *plan.GitOps) object.Node {
 		retry.Put(object.Bool("refresh", true, &g.Refreshes.Origin))
 	}
 	return object.Map("syncPolicy",
-		object.Map("automated",
-			object.Bool("prune", g.Prune.V, &g.Prune.Origin),
-			object.Bool("selfHeal", true, driftRule)),
+		automated,
 		retry,
 		object.Texts("syncOptions", syncOptionsRule, "ServerSideApply=true", "FailOnSharedResource=true", "PruneLast=true"))
 }

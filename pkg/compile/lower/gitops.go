@@ -37,6 +37,7 @@ var (
 	keepOwnRule = origin.Rule("gitops", "taking the wiring away must not take the platform away: somebody deletes it by hand")
 	// claimsStayRule is about the stage of a tenant's own objects.
 	claimsStayRule = origin.Rule("gitops", "volumes stay when their tenant goes, and nobody needs the tenant's account to take the stage away")
+	lastJobRule    = origin.Rule("gitops", "a tenant may take its last job out of git, and Argo CD empties no stage without")
 	driftRule      = origin.Rule("gitops", "what somebody changed in the cluster is put right within ten minutes; what changes in git comes sooner")
 )
 
@@ -68,7 +69,7 @@ func (b *builder) tenantGitOps(c *plan.Cluster, t *plan.Tenant) {
 			own = append(own, *o)
 			continue
 		}
-		o.Place = bounds.place
+		o.Folder = bounds.place.Folder
 		if o.ID.Kind == "Namespace" && len(t.Claims) > 0 {
 			keepNamespace(o)
 		}

@@ -61,6 +61,7 @@ func TenantObjects(c *plan.Cluster, t *plan.Tenant, list *diag.List) []object.Ob
 		b.alertReceivers(c, t, namespace)
 		b.storedSecrets(t, namespace)
 		b.networkPolicies(c, t, namespace)
+		b.templates(t, namespace)
 		b.roleBindings(t, namespace)
 		b.controllerBinding(c, t, namespace)
 		b.serviceAccounts(c, t, namespace)

@@ -108,7 +108,10 @@ func attacks() map[string]anAttack {
 		"PodField":        {"a field of a later version", withPod("{spec: {hostNetwork: true}}"), "sets `hostNetwork`, " + fields},
 		"ContainerField":  {"a field of a later version", withPod("{spec: {containers: [{name: node, resources: {limits: {nvidia.com/gpu: 8}}}]}}"), "sets `resources`, " + fields},
 		"JobField":        {"a field of a later version", withPatch("{spec: {replicatedJobs: [{name: node, replicas: 100}]}}"), "sets `replicas`, " + fields},
-		"Initializer":     {"nothing of an MPI runtime takes it", "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {secretRef: {name: other-mpi-ssh-auth}}}}", "sets `initializer`, which the platform does not support"},
+		"Initializer":     {"its nodes could be commanded", "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {secretRef: {name: other-mpi-ssh-auth}}}}", "initializer dataset reads the key of a job"},
+		"KeyOfAnother":    {"the same by a variable", "spec: {runtimeRef: {name: gpu}, initializer: {model: {env: [{name: A, valueFrom: {secretKeyRef: {name: other-mpi-ssh-auth, key: a}}}]}}}", "variable A reads the key of a job"},
+		"DeviceOfData":    {"a GPU past the scheduler", "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}}}", "sets NVIDIA_VISIBLE_DEVICES, by which"},
+		"DataField":       {"a field of a later version", "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {image: a}}}", "sets `image`, which the platform does not support"},
 		"TrainerField":    {"a field of a later version", "spec: {runtimeRef: {name: gpu}, trainer: {hostNetwork: true}}", "sets `hostNetwork`, which the platform does not support"},
 		"Claims":          {"devices by another way", "spec: {runtimeRef: {name: gpu}, trainer: {resourcesPerNode: {claims: [{name: all-gpus}]}}}", "sets `claims`, which the platform does not support"},
 		"OthersWorkload":  {"the room of another job", "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: other}}\nspec: {runtimeRef: {name: gpu}}", "has `kueue.x-k8s.io/prebuilt-workload-name`; of Kueue's labels users may set"},
@@ -136,7 +139,7 @@ func TestTrainJobsThatWereAdmittedStay(t *testing.T) {
 	for name, text := range map[string]string{
 		"Patch":       withPod("{metadata: {finalizers: [a]}, spec: {terminationGracePeriodSeconds: 900}}"),
 		"Variable":    "spec: {runtimeRef: {name: gpu}, trainer: {env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]}}",
-		"Initializer": "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {storageUri: s3://a}}}",
+		"Initializer": "spec: {runtimeRef: {name: gpu}, initializer: {dataset: {secretRef: {name: a-mpi-ssh-auth}}}}",
 		"Label":       "metadata: {name: x, labels: {kueue.x-k8s.io/queue-name: lockstep, kueue.x-k8s.io/prebuilt-workload-name: a}}\nspec: {runtimeRef: {name: gpu}}",
 	} {
 		before := job(t, text)

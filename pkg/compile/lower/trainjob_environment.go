@@ -16,7 +16,8 @@ var variableSources = []string{"configMapKeyRef", "fieldRef", "resourceFieldRef"
 func environmentVariables() []object.Node {
 	return []object.Node{
 		// A job that was admitted stays; its trainer cannot change.
-		celVariable("environment", `variables.changed ? dyn(object).?spec.?trainer.?env.orValue([]) : []`),
+		celVariable("environment", `variables.changed ? dyn(object).?spec.?trainer.?env.orValue([])
+  + `+celInitializer("dataset", "env.orValue([])")+` + `+celInitializer("model", "env.orValue([])")+` : []`),
 		celVariable("sources", celOverVariables(celUnknownKey(`e.?valueFrom.orValue({})`, variableSources...))),
 		celVariable("devices", celOverVariables(`e.name.startsWith('NVIDIA_') && !e.name.matches(`+celString(harmlessNVIDIA)+`) || e.name.endsWith('_VISIBLE_DEVICES') && !e.name.matches(`+celString(harmlessChoice)+`) ? e.name : ''`)),
 	}

@@ -13,8 +13,10 @@ const (
 )
 
 var (
-	mutationRule   = origin.Rule(mutatingPolicy, "MPI jobs are found by their label as soon as the API server takes them")
-	failOpenRule   = origin.Rule(mutatingPolicy, "no job is refused for a label: the controller writes it too")
+	mutationRule  = origin.Rule(mutatingPolicy, "MPI jobs are found by their label as soon as the API server takes them")
+	failOpenRule  = origin.Rule(mutatingPolicy, "no job is refused for a label: the controller writes it too")
+	defaultedRule = origin.Rule(mutatingPolicy, "the API server writes it, and Argo CD, which does not know the kind, would "+
+		"show a difference without")
 	invocationRule = origin.Rule(mutatingPolicy, "the label depends on nothing that other mutations change")
 )
 
@@ -40,13 +42,14 @@ func (b *builder) trainJobLabelPolicy(c *plan.Cluster) {
   .exists(v, v.startsWith(variables.name + '='))
 : variables.name in variables.annotations[?'`+runtimesAnnotation+`'].orValue('').split(',')`),
 	}
+	jobs := requestKind("trainer.kubeflow.org", "v1alpha1", "trainjobs", "CREATE", "UPDATE")
+	jobs.Children = append(jobs.Children, object.Text("scope", "*", defaultedRule))
 	b.add(mutationRule, admissionVersion, "MutatingAdmissionPolicy",
 		platformMeta(constantText(trainJobLabelPolicyName)),
 		object.Map("spec",
 			object.Text("failurePolicy", "Ignore", failOpenRule),
-			object.Map("matchConstraints", tenantSelector("namespaceSelector"),
-				object.List("resourceRules",
-					requestKind("trainer.kubeflow.org", "v1alpha1", "trainjobs", "CREATE", "UPDATE"))),
+			object.Map("matchConstraints", object.Text("matchPolicy", "Equivalent", defaultedRule),
+				tenantSelector("namespaceSelector"), object.Map("objectSelector"), object.List("resourceRules", jobs)),
 			object.List("mutations", object.Map("",
 				object.Map("applyConfiguration", object.Text("expression", celTrainJobLabel, expressionRule)),
 				object.Text("patchType", "ApplyConfiguration", nil))),

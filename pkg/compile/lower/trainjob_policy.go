@@ -69,7 +69,7 @@ func trainJobVariables(c *plan.Cluster) []object.Node {
 	for _, v := range []struct{ name, expression string }{
 		{"annotations", `namespaceObject.metadata.?annotations.orValue({})`},
 		{"tenant", `namespaceObject.metadata.?labels[?'` + mpi.TenantLabel + `'].orValue('')`},
-		{"changed", `oldObject == null || dyn(object).?spec.?runtimeRef != dyn(oldObject).?spec.?runtimeRef || dyn(object).?spec.?trainer != dyn(oldObject).?spec.?trainer`},
+		{"changed", `oldObject == null || dyn(object).?spec.?runtimeRef != dyn(oldObject).?spec.?runtimeRef || dyn(object).?spec.?trainer != dyn(oldObject).?spec.?trainer || dyn(object).?spec.?initializer != dyn(oldObject).?spec.?initializer`},
 		{"kind", `dyn(object).?spec.?runtimeRef.?kind.orValue('ClusterTrainingRuntime')`},
 		{"name", `dyn(object).?spec.?runtimeRef.?name.orValue('')`},
 		{"allowed", `variables.annotations[?'` + runtimesAnnotation + `'].orValue('').split(',')`},

@@ -30,6 +30,11 @@ var keySecret = celString(mpi.SSHAuthSecretName(""))
 
 func celIsKeySecret(name string) string { return name + `.orValue('').endsWith(` + keySecret + `)` }
 
+// celKeyOfInitializer names an initializer that is given the key of a job.
+func celKeyOfInitializer(step string) string {
+	return `variables.changed && ` + celIsKeySecret(celInitializer(step, "secretRef.?name")) + ` ? 'initializer ` + step + `' : ''`
+}
+
 func volumeVariables() []object.Node {
 	const volumes, mounts = `p.?spec.?volumes.orValue([])`, `c.?volumeMounts.orValue([])`
 	projects := `v.?projected.?sources.orValue([]).exists(s, ` + celUnknownKey(`s`, projectedSources...) + ` != '')`
@@ -43,6 +48,7 @@ func volumeVariables() []object.Node {
 		celVariable("covered", celOverContainers(mounts+`.filter(m, `+celCoversPlatformFolder(`m.?mountPath.orValue('')`)+`).map(m, m.?mountPath.orValue('')).join(', ')`)),
 		celVariable("keys", celJoinFindings(
 			celOverVariables(celIsKeySecret(`e.?valueFrom.?secretKeyRef.?name`)+` ? 'variable ' + e.name : ''`),
+			celKeyOfInitializer("dataset"), celKeyOfInitializer("model"),
 			celOverPods(volumes+`.filter(v, `+celIsKeySecret(`v.?secret.?secretName`)+` || v.?projected.?sources.orValue([]).exists(s, `+celIsKeySecret(`s.?secret.?name`)+`)).map(v, 'volume ' + v.name).join(', ')`),
 			celOverPods(`p.?spec.?imagePullSecrets.orValue([]).filter(s, `+celIsKeySecret(`s.?name`)+`).map(s, 'image pull secret ' + s.name).join(', ')`))),
 	}

@@ -25,6 +25,9 @@ func dashboard(d *decode.Document, spec *v1alpha1.Dashboard) []Named[any] {
 	if spec.Issuer != "" {
 		add("login.issuer", derivedValue(d, &spec.Issuer, any(spec.Issuer), ""))
 	}
+	if spec.Prometheus != "" {
+		add("prometheus", derivedValue(d, &spec.Prometheus, any(spec.Prometheus), ""))
+	}
 	if len(spec.Groups) > 0 {
 		groups := make([]any, len(spec.Groups))
 		for i, group := range spec.Groups {

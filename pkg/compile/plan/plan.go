@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"lockstep.dev/lockstep/pkg/compile/jobtemplate"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
@@ -74,6 +75,8 @@ type Cluster struct {
 	Waivers   []Waiver
 	// Catalog is all runtimes of the repository, sorted by name, retired ones and those of other clusters included.
 	Catalog []*Runtime
+	// Templates are all of the repository, sorted by name, with or without users on the cluster.
+	Templates []*jobtemplate.Template
 	// Today is the day on which the specs are judged, as 2026-11-21, or "" where dates do not matter.
 	Today string
 	// Partial says that specs were left out because of mistakes in them: what is missing here may exist.
@@ -133,7 +136,9 @@ type Tenant struct {
 	Bases []NamedRuntime
 	// Variants are those of runtimes that are compiled for this cluster, sorted by name.
 	Variants []*Variant
-	Waivers  []Waiver
+	// Templates are those whose runtime the tenant can use, sorted by name.
+	Templates []*jobtemplate.Template
+	Waivers   []Waiver
 }
 
 // TenantSpec is what the spec of a tenant says, whatever the cluster. Clusters share it.

@@ -104,6 +104,7 @@ func (p planner) planCluster(d *resolve.Definition[v1alpha1.Cluster]) *Cluster {
 	}
 	c.Accelerators = accelerators(p.Bundle, spec.Capacity)
 	c.setQueueUnits()
+	c.Templates = p.Templates
 	c.Tenants = p.planTenants(c)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
+	"lockstep.dev/lockstep/pkg/compile/jobtemplate"
 	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/resolve"
 )
@@ -96,7 +97,22 @@ func planTenant(d *resolve.Definition[v1alpha1.Tenant], own *TenantSpec, c *Clus
 	t.Usable = usableRuntimes(t, c, len(spec.Runtimes) == 0)
 	t.Quota.Storage = storageQuota(d.Document, spec)
 	t.Variants = planVariants(d.Document, spec.Variants, c, t.ObjectStore)
+	t.Templates = usableTemplates(t, c.Templates)
 	return t
+}
+
+func usableTemplates(t *Tenant, all []*jobtemplate.Template) []*jobtemplate.Template {
+	var usable []*jobtemplate.Template
+	for _, template := range all {
+		isOwn := func(v *Variant) bool { return v.Runtime.Name.V == template.Runtime() }
+		isNamed := func(r *Runtime) bool { return r.Name.V == template.Runtime() }
+		isExternal := func(name Value[string]) bool { return name.V == template.Runtime() }
+		if template.OfTenant() && slices.ContainsFunc(t.Variants, isOwn) ||
+			!template.OfTenant() && slices.ContainsFunc(t.Usable, isNamed) || slices.ContainsFunc(t.External, isExternal) {
+			usable = append(usable, template)
+		}
+	}
+	return usable
 }
 
 // sortedNames are list items, sorted.

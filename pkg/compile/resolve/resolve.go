@@ -12,6 +12,7 @@ import (
 	"lockstep.dev/lockstep/api/v1alpha1"
 	"lockstep.dev/lockstep/pkg/compile/decode"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/jobtemplate"
 )
 
 // Definition is a spec under its name.
@@ -64,6 +65,8 @@ type Bundle struct {
 	Runtimes Index[v1alpha1.MPIRuntime]
 	Tenants  Index[v1alpha1.Tenant]
 	Clusters Index[v1alpha1.Cluster]
+	// Templates are sorted by name.
+	Templates []*jobtemplate.Template
 }
 
 // IndexDocuments indexes documents, which must be in a stable order: of two equal names the first is the one that counts.

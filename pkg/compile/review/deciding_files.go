@@ -21,10 +21,13 @@ var (
 	decidingFiles = []string{
 		".gitlab-ci.yml", ".gitlab-ci.yaml", "CODEOWNERS", "docs/CODEOWNERS", "Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker.yml",
 		".gitattributes", ".gitmodules", ".pre-commit-config.yaml", "lefthook.yml", "renovate.json", ".renovaterc", ".github/renovate.json", ".github/dependabot.yml",
+		".prow.yaml", "atlantis.yaml", "justfile", "Justfile", ".justfile", "Earthfile", ".cirrus.yml", ".cirrus.star", ".semaphore/semaphore.yml",
+		".appveyor.yml", "appveyor.yml", "cloudbuild.yaml", "buildspec.yml", "codefresh.yml", "digger.yml", "screwdriver.yaml", ".zuul.yaml",
+		"bors.toml", ".kodiak.toml", ".pullapprove.yml", ".policy.yml", ".sourceignore",
 		".travis.yml", "OWNERS", "OWNERS_ALIASES", ".mergify.yml", ".github/CODEOWNERS", ".github/settings.yml", ".github/mergify.yml",
 	}
 	decidingFolders = []string{
-		".github/workflows", ".github/actions", ".gitlab", ".tekton", ".circleci", ".buildkite", ".azure-pipelines", ".woodpecker", ".gitea/workflows", ".forgejo/workflows",
+		".github/workflows", ".github/actions", ".gitlab", ".tekton", ".circleci", ".buildkite", ".azure-pipelines", ".woodpecker", ".prow", ".gitea/workflows", ".forgejo/workflows",
 	}
 	// specs are the folders whose files a review reads anyway.
 	specs = []string{"catalog", "tenants", "overlays", "charts"}
@@ -117,8 +120,10 @@ func (r *decidingReader) readFolder(folder string, folders []string, wanted func
 // isRunFile reports whether a file is one that is run, or that says what is: a list of owners names files for other reasons.
 func isRunFile(name string) bool {
 	switch base := path.Base(name); path.Ext(base) {
-	case ".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".mk", ".yml", ".yaml":
+	case ".sh", ".bash", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".mk", ".just", ".star", ".groovy", ".yml", ".yaml":
 		return true
+	case ".json", ".ini":
+		return base == "package.json" || base == "tox.ini"
 	case "":
 		return base != "CODEOWNERS" && !strings.HasPrefix(base, "OWNERS")
 	}
@@ -126,11 +131,16 @@ func isRunFile(name string) bool {
 }
 
 // reads are programs that read a file which nobody names.
-var reads = map[string]string{"make": "Makefile", "task": "Taskfile.yml", "just": "justfile"}
+var reads = map[string]string{
+	"make": "Makefile", "task": "Taskfile.yml", "just": "justfile", "rake": "Rakefile", "earthly": "Earthfile", "nox": "noxfile.py",
+	"tox": "tox.ini", "npm": "package.json", "yarn": "package.json", "pnpm": "package.json",
+}
 
 var (
 	// named are words of a pipeline that may be files, folders of actions, or programs that read a file.
-	named = regexp.MustCompile(`\b(?:make|task|just)\b|[\w.-]*/[\w./-]+|\./|[\w.-]+\.[A-Za-z]\w*`)
+	named = regexp.MustCompile(`\b(?:make|task|just|rake|earthly|nox|tox|p?npm|yarn)\b|[\w.-]*/[\w./-]+|\./|[\w.-]+\.[A-Za-z]\w*`)
+	// interpreted are words after a shell, which may be a file without an ending.
+	interpreted = regexp.MustCompile(`(?:\b(?:ba|da|k|z)?sh|\bsource|\bpython3?)\s+(?:-\w+\s+)*([\w-]+)`)
 	// entered are words before a folder in which something runs.
 	entered = regexp.MustCompile(`(?i)(?:\b(?:cd|pushd|dir|working[-_]?dir(?:ectory)?)\b["']?\s*[:(]?|\s-C|--directory)` +
 		`[\s="']*([\w./-]+)`)
@@ -149,9 +159,13 @@ func (r *decidingReader) followNames(text []byte, folders []string) {
 			}
 		}
 	}
-	for _, word := range named.FindAll(text, -1) {
+	words := named.FindAllString(string(text), -1)
+	for _, match := range interpreted.FindAllSubmatch(text, -1) {
+		words = append(words, string(match[1]))
+	}
+	for _, word := range words {
 		for _, folder := range folders {
-			r.readNamed(path.Join(folder, cmp.Or(reads[string(word)], string(word))), folders)
+			r.readNamed(path.Join(folder, cmp.Or(reads[word], word)), folders)
 		}
 	}
 }

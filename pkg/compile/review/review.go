@@ -47,9 +47,10 @@ func Compare(before, after fs.FS, options Options) (Result, error) {
 		if !p.OfTenant {
 			sameShared[p.Cluster] = u.Same() && (same || !known)
 		}
-		if !p.OfTenant || !p.OnlyTenants || !same || !u.Same() {
-			in.Units = append(in.Units, u)
+		if p.OfTenant && p.OnlyTenants && same && u.Same() {
+			u = u.QueuesOnly()
 		}
+		in.Units = append(in.Units, u)
 		return nil
 	})
 	if err != nil {
@@ -119,6 +120,11 @@ func clustersOf(states ...[]*plan.Cluster) map[string]semdiff.Cluster {
 			}
 			for _, t := range c.Tenants {
 				known.Tenants = append(known.Tenants, ruleTenant(t, i == 0))
+			}
+			if clear := c.Encryption.V == "None"; i == 0 {
+				known.ClearBefore = clear
+			} else {
+				known.ClearAfter = clear
 			}
 			all[c.Name.V] = known
 		}

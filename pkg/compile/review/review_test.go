@@ -9,6 +9,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/compile"
 	"lockstep.dev/lockstep/pkg/compile/diag"
+	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/review"
 	"lockstep.dev/lockstep/pkg/compile/schema"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
@@ -125,6 +126,49 @@ func TestProven(t *testing.T) {
 		!strings.Contains(r.Verdict, "reach the internet and all namespaces") {
 		t.Errorf("%d errors: %s", r.After.Errors(), r.Verdict)
 	}
+}
+
+// TestTenantLeft: where nobody deletes what a tenant had, its traffic and its quota are drawn as they stay.
+func TestTenantLeft(t *testing.T) {
+	before := with(repository, fstest.MapFS{"tenants/speech.yaml": file(strings.ReplaceAll(string(repository["tenants/vision.yaml"].Data), "vision", "speech"))})
+	after := maps.Clone(before)
+	delete(after, "tenants/vision.yaml")
+	r, err := review.Compare(before, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	if err != nil || !r.Compared() {
+		t.Fatal(err)
+	}
+	facts := r.Clusters[0].After
+	if !slices.ContainsFunc(facts.Reach.Of, func(own isolation.Reach) bool { return own.Namespace == "vision" && len(own.Egress) > 0 }) {
+		t.Errorf("the traffic of the namespace that stays is not drawn: %+v", facts.Reach.Of)
+	}
+	for _, q := range r.Clusters[0].Quotas {
+		if q.Holder == "namespace vision" && q.Before != q.After {
+			t.Errorf("a quota that stays is drawn as %+v", q)
+		}
+	}
+}
+
+// TestBorrowers: who can no longer borrow is named though nothing of it differs.
+func TestBorrowers(t *testing.T) {
+	before := with(repository, fstest.MapFS{"overlays/lab/cluster.yaml": file(string(repository["overlays/lab/cluster.yaml"].Data) + `  capacity: [{profile: cpu, nodes: 12}]
+  queueing: {apiVersion: v1beta2, cohorts: [{name: research, shares: [{profile: cpu, nodes: 1}]}]}
+  priorities: [{name: research, value: 1000, default: true}]
+`)})
+	for _, name := range []string{"vision", "speech", "audio"} {
+		before["tenants/"+name+".yaml"] = file(strings.ReplaceAll(string(repository["tenants/vision.yaml"].Data), "vision", name) +
+			"  queue: {cohort: research, shares: [{profile: cpu, nodes: 2}]}\n")
+	}
+	after := with(before, fstest.MapFS{"tenants/speech.yaml": file(strings.Replace(string(before["tenants/speech.yaml"].Data), "cohort: research, ", "", 1))})
+	r, err := review.Compare(before, after, review.Options{Compile: compile.Options{Today: "2026-11-21"}})
+	if err != nil || !r.Compared() {
+		t.Fatal(err, r.Before.Sorted())
+	}
+	for _, e := range r.Entries {
+		if strings.Contains(e.Samples[0].Detail, "which audio, vision can no longer borrow") {
+			return
+		}
+	}
+	t.Errorf("no entry names those who can no longer borrow: %s", r.Verdict)
 }
 
 // waiving is a waiver of the tenant: nothing that is compiled depends on it.
@@ -399,14 +443,16 @@ func TestNamedByPipelines(t *testing.T) {
 			"runs: {steps: [{uses: ./tools/more}]}"), "tools/more/action.yml", "tools/action.yml"},
 		"reusable workflow": {withFile(step("uses: ./.github/workflows/y.yml"), ".github/workflows/y.yml",
 			"jobs: {a: {steps: [{uses: \"./tools/ci\"}]}}"), "tools/ci/action.yml", "tools/action.yml"},
-		"after cd":  {run("cd tools && ./inner.sh"), "tools/inner.sh", "tools/other.sh"},
-		"after two": {run("cd tools; cd 'ci'; sh inner.sh"), "tools/ci/inner.sh", "other/inner.sh"},
+		"after cd, without an ending": {run("cd tools &&\n      bash -e gate"), "tools/gate", "other/gate"},
+		"after cd":                    {run("cd tools && ./inner.sh"), "tools/inner.sh", "tools/other.sh"},
+		"after two":                   {run("cd tools; cd 'ci'; sh inner.sh"), "tools/ci/inner.sh", "other/inner.sh"},
 		"after cd to the top": {run("cd \"$CI_PROJECT_DIR/tools\" && ./inner.sh"), "tools/inner.sh",
 			"other/inner.sh"},
 		"after cd of git": {run("cd $(git rev-parse --show-toplevel)/tools && ./inner.sh"),
 			"tools/inner.sh", "other/inner.sh"},
-		"after pushd": {run("pushd ./tools/\n    bash inner.sh"), "tools/inner.sh", "other/inner.sh"},
-		"make -C":     {run("make -C tools check"), "tools/Makefile", "other/Makefile"},
+		"after pushd":  {run("pushd ./tools/\n    bash inner.sh"), "tools/inner.sh", "other/inner.sh"},
+		"npm after cd": {run("cd tools && npm run gate"), "tools/package.json", "tools/other.json"},
+		"make -C":      {run("make -C tools check"), "tools/Makefile", "other/Makefile"},
 		"working-directory": {step("{run: ./inner.sh, working-directory: tools}"), "tools/inner.sh",
 			"other/inner.sh"},
 		"defaults": {step("{run: ./inner.sh}]}, b: {defaults: {run: {\"working-directory\": ./tools}}, steps: ["), "tools/inner.sh", "other/inner.sh"},

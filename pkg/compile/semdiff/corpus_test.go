@@ -192,7 +192,8 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 	was, first := unitsOf(before)
 	is, second := unitsOf(after)
 	if first.Errors() > 0 {
-		t.Fatalf("the state before does not compile: %s", first.Sorted()[0].Message)
+		all := slices.DeleteFunc(first.Sorted(), func(d *diag.Diagnostic) bool { return d.Severity != diag.Error })
+		t.Fatalf("the state before does not compile: %s", all[0].Message)
 	}
 	in := semdiff.Input{
 		Clusters: map[string]semdiff.Cluster{}, Before: first, After: second, WaiversBefore: waiversOf(before), WaiversAfter: waiversOf(after), Today: today, KeepAll: true,
@@ -225,7 +226,7 @@ func compared(t *testing.T, before, after fstest.MapFS, files fstest.MapFS) semd
 		for i := range p.Ranges {
 			ranges = append(ranges, p.Ranges[i].V)
 		}
-		in.Clusters[p.Name.V] = semdiff.Cluster{Ranges: ranges}
+		in.Clusters[p.Name.V] = semdiff.Cluster{Ranges: ranges, ClearAfter: p.Encryption.V == "None"}
 	}
 	for i, state := range []fstest.MapFS{before, after} {
 		livesIn(in.Clusters, state, i == 0)
@@ -246,6 +247,7 @@ func livesIn(clusters map[string]semdiff.Cluster, state fstest.MapFS, before boo
 	plans, _ := compile.Plans(state, compile.Options{Today: today, Charts: helm.Renderer{}})
 	for _, p := range plans {
 		known := clusters[p.Name.V]
+		known.ClearBefore = known.ClearBefore || before && p.Encryption.V == "None"
 		for _, own := range p.Tenants {
 			tenant := rule.Tenant{Name: own.Name.V, Before: before}
 			for _, n := range own.Namespaces {

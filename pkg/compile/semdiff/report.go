@@ -1,6 +1,9 @@
 package semdiff
 
 import (
+	"maps"
+	"slices"
+
 	"lockstep.dev/lockstep/pkg/compile/proof/access"
 	"lockstep.dev/lockstep/pkg/compile/proof/isolation"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/group"
@@ -14,6 +17,8 @@ type Report struct {
 	Verdict string
 	// Docs is the address of the pages about rules and codes, as a Cluster has it; empty for none.
 	Docs string
+	// YAML makes formats without folds show how objects differ, too.
+	YAML bool
 	// Clauses are the parts of the verdict, the most severe first, with how severe they are; none where there is nothing to tell one from the other.
 	Clauses []group.Clause
 	// Entries are sorted: the most severe severity first, then consequence, blast radius and place.
@@ -53,6 +58,22 @@ type Proven struct {
 	Rights []access.Held
 	// Ranges are the addresses of pods and Services as the cluster has them, `10.128.0.0/14`; empty where it does not say.
 	Ranges []string
+}
+
+// withLeft adds the reach of namespaces that are no longer compiled and stay on the cluster, as it was.
+func (p *Proven) withLeft(before *Proven, namespaces []string) *Proven {
+	if p == nil || before == nil || len(namespaces) == 0 {
+		return p
+	}
+	all := *p
+	all.Reach.Of, all.Reach.Selections = slices.Clone(p.Reach.Of), maps.Clone(before.Reach.Selections)
+	maps.Copy(all.Reach.Selections, p.Reach.Selections)
+	for _, own := range before.Reach.Of {
+		if slices.Contains(namespaces, own.Namespace) {
+			all.Reach.Of = append(all.Reach.Of, own)
+		}
+	}
+	return &all
 }
 
 // Fails reports whether some entry, or what is beside the entries, reaches a threshold.

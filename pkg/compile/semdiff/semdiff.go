@@ -64,6 +64,8 @@ type Cluster struct {
 	Tenants []rule.Tenant
 	// Ranges are the addresses of pods and Services in either state, `10.128.0.0/14`. What is not a range is left out.
 	Ranges []string
+	// ClearBefore and ClearAfter report whether traffic between machines is not encrypted; false in a state without the cluster.
+	ClearBefore, ClearAfter bool
 	// Before and After are what was proven, for those who show it; nil where the caller does not say. It does not change what is found.
 	Before, After *Proven
 }
@@ -88,6 +90,11 @@ func NewUnit(cluster, name string, before, after []object.Object, removals objec
 		u.after = rule.FactsOf(after)
 	}
 	return u
+}
+
+// QueuesOnly returns an equal unit with what is known of its queues: others are judged by the cohort that they share.
+func (u *Unit) QueuesOnly() Unit {
+	return Unit{differs: match.Unit{Cluster: u.differs.Cluster, Name: u.differs.Name}, before: u.before.QueuesOnly(), after: u.after.QueuesOnly()}
 }
 
 // Same reports whether both states have the unit, and their objects are equal.
@@ -126,11 +133,11 @@ func Compare(in Input) Report {
 		before, after := known.Exists()
 		r.Clusters = append(r.Clusters, ClusterReport{
 			Name: name, OnlyBefore: before && !after, OnlyAfter: after && !before, Objects: d.Totals.Objects, Changed: d.Touched,
-			Before: beside.Before, After: beside.After, Quotas: known.Quotas(),
+			Before: beside.Before, After: beside.After.withLeft(beside.Before, known.LeftNamespaces()), Quotas: known.Quotas(),
 		})
 		r.Totals.Add(d.Totals)
 	}
-	for _, e := range rule.SpecEffects(in.specChanges(), lines) {
+	for _, e := range rule.SpecEffects(in.specChanges(), lines, in.clear) {
 		groups.Add(e)
 		r.Totals.Values += len(e.Changes)
 	}
@@ -141,6 +148,11 @@ func Compare(in Input) Report {
 	r.Verdict = group.Verdict(r.Entries, &r.Findings, all, r.Totals.Values)
 	r.Clauses = group.Clauses(r.Entries, &r.Findings, all)
 	return r
+}
+
+// clear reports whether traffic between the machines of a cluster is not encrypted.
+func (in *Input) clear(name string) (was, is bool) {
+	return in.Clusters[name].ClearBefore, in.Clusters[name].ClearAfter
 }
 
 // clusterNames are the names of all clusters, sorted.

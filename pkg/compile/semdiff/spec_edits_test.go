@@ -74,8 +74,11 @@ func copyOf(value any) any {
 
 // edit changes something of a random spec, as a person would, and says what.
 func (s specFiles) edit(random *rand.Rand) string {
-	if random.IntN(12) == 0 {
+	switch random.IntN(12) {
+	case 0:
 		return s.editCluster(random)
+	case 1, 2, 3:
+		return s.editShared(random)
 	}
 	var tenants []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -100,6 +103,33 @@ func (s specFiles) edit(random *rand.Rand) string {
 	}
 	name := oneOf(random, tenants)
 	return name + ": " + editTenant(random, s[name][0]["spec"].(map[string]any))
+}
+
+// editShared changes one line that many share: a patch for all tenants of a cluster, who had each something else, or the catalog.
+func (s specFiles) editShared(random *rand.Rand) string {
+	cluster := oneOf(random, []string{"hpc", "lab", "ocp"})
+	switch random.IntN(4) {
+	case 0:
+		profile := s["catalog/profiles.yaml"][1]["spec"].(map[string]any)["node"].(map[string]any)
+		profile["cpu"] = oneOf(random, []int{180, 200, 220})
+		return fmt.Sprint("profile gpu: cpu ", profile["cpu"])
+	case 1:
+		spec := s["catalog/runtimes.yaml"][random.IntN(2)]["spec"].(map[string]any)
+		spec["mpi"].(map[string]any)["version"] = oneOf(random, []string{"5.0.7", "4.1.6"})
+		spec["nodes"].(map[string]any)["max"] = 4 * (1 + random.IntN(2))
+		return fmt.Sprint("a runtime: ", spec["mpi"], spec["nodes"])
+	}
+	patch := oneOf(random, []string{
+		"{op: replace, path: /spec/quota/pods, value: 60}", "{op: replace, path: /spec/quota/jobs, value: 15}",
+		"{op: add, path: /spec/people/viewers, value: [auditors]}", "{op: replace, path: /spec/people/editors, value: [interns]}",
+		"{op: add, path: /spec/network, value: {egress: [{cidr: 10.41.0.0/16, ports: [{port: 80}]}]}}",
+	})
+	s["overlays/"+cluster+"/kustomization.yaml"] = []map[string]any{{
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "patches": []any{map[string]any{
+			"target": map[string]any{"group": "lockstep.dev", "kind": "Tenant", "name": ".*"}, "patch": "- " + patch,
+		}},
+	}}
+	return cluster + ": " + patch
 }
 
 // editCluster takes the GitOps engine of a cluster away, or gives it one.

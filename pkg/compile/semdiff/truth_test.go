@@ -35,7 +35,13 @@ func TestTruth(t *testing.T) {
 	told := map[string]int{}
 	for i := range pairs {
 		a, b := states[random.IntN(len(states))], states[random.IntN(len(states))]
-		r := semdiff.Compare(pairOf(a, b))
+		in := pairOf(a, b)
+		r := semdiff.Compare(in)
+		in.KeepAll = false
+		shown := semdiff.Compare(in)
+		for _, wrong := range askGroups(&r, &shown, told) {
+			t.Errorf("pair %d: %s\n  before: %s\n  after: %s", i, wrong, a.how, b.how)
+		}
 		for name := range a.clusters {
 			for _, wrong := range askedBothWays(a.trees[name], b.trees[name], effectsOf(&r, name), told) {
 				t.Errorf("pair %d, cluster %s: %s\n  before: %s\n  after: %s", i, name, wrong, a.how, b.how)
@@ -153,7 +159,7 @@ func effectsOf(r *semdiff.Report, name string) []rule.Effect {
 // statements are the kinds of sentences that are asked.
 var statements = []string{
 	"rights gained", "rights lost", "traffic opened", "traffic closed", "quota grown", "quota shrunk", "guarantees gained", "guarantees lost",
-	"jobs stopped", "objects deleted", "objects left", "objects new", "tenants new",
+	"jobs stopped", "objects deleted", "objects left", "objects new", "tenants new", "unequal groups", "clauses of several",
 }
 
 // askedBothWays returns what effects say wrongly, and what they do not say.
@@ -355,7 +361,7 @@ func askObjects(was, is *tree, effects []rule.Effect, told map[string]int) (wron
 				}
 			}
 		}
-		if !e.Changes[0].Whole() || e.Changes[0].Renamed() {
+		if !e.Changes[0].Whole() || e.Changes[0].Renamed() && e.Consequence != rule.LeavesObjects {
 			continue
 		}
 		if slices.Contains(stageKinds, e.Changes[0].Kind()) && e.Consequence == rule.LeavesObjects {
@@ -370,9 +376,13 @@ func askObjects(was, is *tree, effects []rule.Effect, told map[string]int) (wron
 				wrong = append(wrong, fmt.Sprintf("%s is said to be deleted (%s), before %t, after %t, the engine deletes %t", id, e.Title, before, after, was.deletes(id, is)))
 			}
 		case rule.LeavesObjects:
-			told["objects left"]++
-			if !before || after || was.deletes(id, is) && is.exists {
-				wrong = append(wrong, fmt.Sprintf("%s is said to stay (%s), before %t, after %t, the engine deletes %t", id, e.Title, before, after, was.deletes(id, is)))
+			for _, change := range e.Changes {
+				told["objects left"]++
+				id := change.Before.ID.String()
+				before, after := was.objects[id] != nil, is.objects[id] != nil
+				if !before || after || was.deletes(id, is) && is.exists {
+					wrong = append(wrong, fmt.Sprintf("%s is said to stay (%s), before %t, after %t, the engine deletes %t", id, e.Title, before, after, was.deletes(id, is)))
+				}
 			}
 		case rule.AddsObjects:
 			told["objects new"]++

@@ -196,6 +196,33 @@ func (f *File) Load(root fs.FS) {
 	f.Data = trimByteOrderMark(data)
 }
 
+// TemplateFolder holds templates: a TrainJob a file.
+const TemplateFolder = "templates"
+
+// FindTemplates returns the files of templates, sorted by path and not yet loaded. Folders, and files that look like
+// templates under other names, come with ErrIgnored.
+func FindTemplates(root fs.FS) []*File {
+	entries, err := fs.ReadDir(root, TemplateFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return []*File{{Path: TemplateFolder, Err: err}}
+	}
+	var files []*File
+	for _, entry := range entries {
+		name := path.Join(TemplateFolder, entry.Name())
+		switch {
+		case IsHidden(name):
+		case path.Ext(name) == ".yaml":
+			files = append(files, &File{Path: name, regular: entry.Type().IsRegular()})
+		case entry.IsDir(), isSpec(name), looksLikeSpec(name):
+			files = append(files, &File{Path: name, Err: ErrIgnored})
+		}
+	}
+	return files
+}
+
 func findTree(root fs.FS, folder string) []*File {
 	var files []*File
 	// The callback keeps every error in a File, so WalkDir itself has none to return.

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"time"
 
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 
@@ -24,6 +26,9 @@ type Limits struct {
 	// MinBandwidth is in Mbit/s.
 	MinBandwidth float64
 }
+
+// DefaultFor is how long a probe measures unless a user asks for more.
+const DefaultFor = 5 * time.Second
 
 // timeBeside is what the probe may take beside measuring, as long as all of it may by default.
 const timeBeside = time.Minute
@@ -41,12 +46,43 @@ func Command(ranks int32, l Limits) []string {
 	return command
 }
 
-// Report is what is read here of the result of a probe, as docs/probe.md has it.
+// AddProbe makes a job of a world run the probe.
+func AddProbe(job *trainer.TrainJob, world mpi.World, l Limits) error {
+	ranks := world.Ranks()
+	if ranks > mpi.MaxProbeRanks {
+		return fmt.Errorf("a probe has at most %d ranks, and %d nodes with %d slots have %d: ask for fewer nodes or slots",
+			mpi.MaxProbeRanks, world.Nodes, world.SlotsPerNode, ranks)
+	}
+	if job.Spec.Trainer == nil {
+		job.Spec.Trainer = &trainer.Trainer{}
+	}
+	job.Spec.Trainer.Command = Command(ranks, l)
+	return nil
+}
+
+// Report holds the parts of the result of a probe that are read here; docs/probe.md has all of it.
 type Report struct {
 	OK           bool     `json:"ok"`
 	Problems     []string `json:"problems"`
 	Ranks        []Rank   `json:"ranks"`
+	Pairs        []Pair   `json:"pairs"`
 	BetweenHosts *Summary `json:"betweenHosts"`
+}
+
+// Pair is two ranks: their round trip in microseconds, the bandwidth of each direction in Mbit/s, or why there is none.
+type Pair struct {
+	From           int        `json:"from"`
+	To             int        `json:"to"`
+	SameHost       bool       `json:"sameHost,omitempty"`
+	RoundTrip      *RoundTrip `json:"roundTrip,omitempty"`
+	BandwidthThere float64    `json:"bandwidthThere,omitempty"`
+	BandwidthBack  float64    `json:"bandwidthBack,omitempty"`
+	Error          string     `json:"error,omitempty"`
+}
+
+// RoundTrip is one byte there and back, in microseconds.
+type RoundTrip struct {
+	Median float64 `json:"median"`
 }
 
 // Rank is one rank.
@@ -78,6 +114,21 @@ func ReportOf(log string) *Report {
 		}
 	}
 	return nil
+}
+
+// ReadReport finds the result of a probe in lines as they are read, or nil.
+func ReadReport(read func(take func([]logs.Line) error) error) (*Report, error) {
+	var log strings.Builder
+	err := read(func(lines []logs.Line) error {
+		for _, line := range lines {
+			if !line.Continued { // the result of a hundred ranks is longer than what is read as one line
+				log.WriteByte('\n')
+			}
+			log.WriteString(line.Raw)
+		}
+		return nil
+	})
+	return ReportOf(log.String()), err
 }
 
 var digestPattern = regexp.MustCompile(`sha256:[0-9a-f]{64}`)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
 	"lockstep.dev/lockstep/api/v1alpha1"
@@ -15,6 +16,7 @@ import (
 	"lockstep.dev/lockstep/pkg/compile/diag"
 	"lockstep.dev/lockstep/pkg/compile/source"
 	"lockstep.dev/lockstep/pkg/jobs/certify"
+	"lockstep.dev/lockstep/pkg/jobs/logs"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/probe"
 )
@@ -124,5 +126,33 @@ func TestStanza(t *testing.T) {
 	}
 	if c := evidence().Certification(); c.RoundTripMicroseconds != 67 || c.SlowestMbps != 4608 || c.Date != "2026-11-26" {
 		t.Errorf("%+v", c)
+	}
+}
+
+// A result that is longer than what is read as one line arrives in parts.
+func TestReadReport(t *testing.T) {
+	const text = `{"schema":"lockstep.dev/probe/v1","ok":true,"pairs":[{"from":0,"to":1,"roundTrip":{"median":9.5}}]}`
+	got, err := certify.ReadReport(func(take func([]logs.Line) error) error {
+		if err := take([]logs.Line{{Raw: "a word of the launcher"}, {Raw: "[1,0]: " + text[:40]}}); err != nil {
+			return err
+		}
+		return take([]logs.Line{{Raw: text[40:], Continued: true}})
+	})
+	if err != nil || got == nil || len(got.Pairs) != 1 || got.Pairs[0].RoundTrip.Median != 9.5 {
+		t.Errorf("%v %+v", err, got)
+	}
+}
+
+func TestAddProbe(t *testing.T) {
+	job := &trainer.TrainJob{}
+	if err := certify.AddProbe(job, mpi.World{Nodes: 2, SlotsPerNode: 2}, certify.Limits{For: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if command := strings.Join(job.Spec.Trainer.Command, " "); !strings.Contains(command, "--ranks 4 --for 1s") {
+		t.Error(command)
+	}
+	err := certify.AddProbe(job, mpi.World{Nodes: 100, SlotsPerNode: 8}, certify.Limits{})
+	if err == nil || !strings.Contains(err.Error(), "at most 128 ranks, and 100 nodes with 8 slots have 800") {
+		t.Error(err)
 	}
 }

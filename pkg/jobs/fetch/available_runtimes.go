@@ -20,14 +20,14 @@ import (
 
 // AvailableRuntimes is what jobs can be made from in a namespace.
 type AvailableRuntimes struct {
-	Runtimes []Runtime `json:"runtimes"`
+	Runtimes []AvailableRuntime `json:"runtimes"`
 	// Queue is the local queue of the namespace; empty where there is none, several, or they cannot be read.
 	Queue    string          `json:"queue,omitempty"`
 	Withheld []view.Withheld `json:"withheld,omitempty"`
 }
 
-// Runtime is one that jobs can be made from.
-type Runtime struct {
+// AvailableRuntime is one that jobs can be made from.
+type AvailableRuntime struct {
 	Kind           string `json:"kind"`
 	Name           string `json:"name"`
 	Description    string `json:"description,omitempty"`
@@ -54,7 +54,7 @@ type Runtime struct {
 }
 
 // ImplementationName is how people call the implementation, or the framework of a runtime without one.
-func (r Runtime) ImplementationName() string {
+func (r AvailableRuntime) ImplementationName() string {
 	if r.Implementation == "" {
 		return r.Framework
 	}
@@ -78,7 +78,7 @@ func AvailableIn(ctx context.Context, c client.Reader, namespace string) (Availa
 	}
 	tenant := readNamespace(ctx, c, namespace)
 	allowed := allowedRuntimes(tenant)
-	offer := AvailableRuntimes{Runtimes: []Runtime{}, Queue: r.onlyQueue()}
+	offer := AvailableRuntimes{Runtimes: []AvailableRuntime{}, Queue: r.onlyQueue()}
 	for key, runtime := range found {
 		if key.kind == trainer.TrainingRuntimeKind || allowed == nil || slices.Contains(allowed, key.name) {
 			found := availableRuntime(key, runtime)
@@ -88,7 +88,9 @@ func AvailableIn(ctx context.Context, c client.Reader, namespace string) (Availa
 			offer.Runtimes = append(offer.Runtimes, found)
 		}
 	}
-	slices.SortFunc(offer.Runtimes, func(a, b Runtime) int { return strings.Compare(a.Name+a.Kind, b.Name+b.Kind) })
+	slices.SortFunc(offer.Runtimes, func(a, b AvailableRuntime) int {
+		return strings.Compare(a.Name+a.Kind, b.Name+b.Kind)
+	})
 	if allowed == nil {
 		r.noted.Withheld = append(r.noted.Withheld, view.Withheld{What: "the choice of the tenant", Why: "its namespace cannot be read, or names none: a job of a runtime that is not for it is refused"})
 	}
@@ -137,8 +139,8 @@ func (r *listReader) onlyQueue() string {
 	return list.Items[0].GetName()
 }
 
-func availableRuntime(key runtimeKey, runtime *job.Runtime) Runtime {
-	r := Runtime{
+func availableRuntime(key runtimeKey, runtime *job.Runtime) AvailableRuntime {
+	r := AvailableRuntime{
 		Kind: key.kind, Name: key.name, Framework: runtime.Labels[mpi.FrameworkLabel],
 		Description:    runtime.Annotations[mpi.DescriptionAnnotation],
 		Documentation:  runtime.Annotations[mpi.DocumentationAnnotation],

@@ -25,6 +25,8 @@ var (
 	WorkloadKind   = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "Workload"}
 	LocalQueueKind = schema.GroupVersionKind{Group: "kueue.x-k8s.io", Version: "v1beta2", Kind: "LocalQueue"}
 	PodMetricsKind = schema.GroupVersionKind{Group: "metrics.k8s.io", Version: "v1beta1", Kind: "PodMetrics"}
+
+	ClusterQueueKind = LocalQueueKind.GroupVersion().WithKind("ClusterQueue")
 )
 
 // Scheme returns the types that a client of NewClient works with.
@@ -51,6 +53,7 @@ func NewRESTMapper(scheme *runtime.Scheme) apimeta.RESTMapper {
 	}
 	mapper.Add(WorkloadKind, apimeta.RESTScopeNamespace)
 	mapper.Add(LocalQueueKind, apimeta.RESTScopeNamespace)
+	mapper.Add(ClusterQueueKind, apimeta.RESTScopeRoot)
 	mapper.AddSpecific(PodMetricsKind, PodMetricsKind.GroupVersion().WithResource("pods"), PodMetricsKind.GroupVersion().WithResource("pod"), apimeta.RESTScopeNamespace)
 	return mapper
 }
@@ -58,6 +61,7 @@ func NewRESTMapper(scheme *runtime.Scheme) apimeta.RESTMapper {
 // clusterScoped are the kinds that have no namespace, of those that are used.
 var clusterScoped = map[string]bool{
 	"Node": true, "Namespace": true, "ClusterTrainingRuntime": true, "ClusterRole": true, "ClusterRoleBinding": true,
+	"ClusterQueue":      true,
 	"SelfSubjectReview": true, "SelfSubjectAccessReview": true, "SelfSubjectRulesReview": true,
 }
 

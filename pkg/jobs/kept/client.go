@@ -39,16 +39,31 @@ func path(namespace string, more ...string) []string {
 		more...)
 }
 
+// get reads JSON into an object. The words of a refusal are in Error, and not in the error of Raw or DoRaw.
+func get(ctx context.Context, request *rest.Request, object any) error {
+	answer := request.Do(ctx)
+	if err := answer.Error(); err != nil {
+		return err
+	}
+	text, err := answer.Raw()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, object)
+}
+
 // List returns the kept jobs of a namespace without their objects, the oldest first. The selector may be empty.
 func (c Client) List(ctx context.Context, namespace string, selector fields.Set) ([]Job, error) {
-	text, err := c.REST.Get().AbsPath(path(namespace)...).Param("fieldSelector", selector.String()).DoRaw(ctx)
-	if apierrors.IsNotFound(err) {
-		return nil, ErrNoHistory
-	} else if err != nil {
-		return nil, err
-	}
 	var list JobList
-	return list.Items, json.Unmarshal(text, &list)
+	err := get(ctx, c.REST.Get().AbsPath(path(namespace)...).Param("fieldSelector", selector.String()), &list)
+	missing := err
+	if apierrors.IsForbidden(err) { // rights come first, even those to an API that is not there
+		missing = c.REST.Get().AbsPath("/apis", GroupVersion.Group).Do(ctx).Error()
+	}
+	if apierrors.IsNotFound(missing) {
+		return nil, ErrNoHistory
+	}
+	return list.Items, err
 }
 
 // Find returns the youngest kept job of a name, nil without one.
@@ -57,12 +72,13 @@ func (c Client) Find(ctx context.Context, namespace, trainJob string) (*Job, err
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	text, err := c.REST.Get().AbsPath(path(namespace, found[len(found)-1].Name)...).DoRaw(ctx)
-	if err != nil {
-		return nil, err
-	}
+	return c.Get(ctx, &found[len(found)-1])
+}
+
+// Get returns a listed job with its objects, which lists leave out.
+func (c Client) Get(ctx context.Context, listed *Job) (*Job, error) {
 	job := &Job{}
-	return job, json.Unmarshal(text, job)
+	return job, get(ctx, c.REST.Get().AbsPath(path(listed.Namespace, listed.Name)...), job)
 }
 
 // Delete removes a kept job.

@@ -16,6 +16,8 @@ const (
 	// all read live, its oldest line does not.
 	queued      = 1 << 14
 	queuedBytes = 4 << 20
+	// mergedBytes is how long the lines of all sources are together that wait, apart from a batch for each.
+	mergedBytes = 64 << 20
 )
 
 // readState is how far a reader is.
@@ -42,11 +44,16 @@ type LineMerge struct {
 	// more: sources may be added. Done: nobody takes lines any more.
 	more, done bool
 	now        func() time.Time
+	// bytes is how long all lines are that wait, and most how long they may be.
+	bytes, most int
+	room        *sync.Cond
 }
 
 // NewLineMerge returns a LineMerge without sources. It ends when all have ended and CloseSources was called.
 func NewLineMerge() *LineMerge {
-	return &LineMerge{changed: make(chan struct{}, 1), more: true, now: time.Now}
+	m := &LineMerge{changed: make(chan struct{}, 1), more: true, now: time.Now, most: mergedBytes}
+	m.room = sync.NewCond(&m.mu)
+	return m
 }
 
 // sourceQueue holds the lines of one source that are not given out.
@@ -58,10 +65,12 @@ type sourceQueue struct {
 	lines   int
 	bytes   int
 	newest  time.Time
-	room    *sync.Cond
 }
 
-func (q *sourceQueue) isFull() bool { return q.lines >= queued || q.bytes >= queuedBytes }
+// isFull reports whether its reader waits. A source without lines never does: all may wait for its next one.
+func (q *sourceQueue) isFull() bool {
+	return q.lines >= queued || q.bytes >= queuedBytes || q.lines > 0 && q.m.bytes >= q.m.most
+}
 
 type lineBatch struct {
 	lines   []Line
@@ -81,7 +90,7 @@ func laterTime(a, b time.Time) time.Time {
 func (m *LineMerge) addSource(id int, s readState) *sourceQueue {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	q := &sourceQueue{m: m, id: id, state: s, room: sync.NewCond(&m.mu)}
+	q := &sourceQueue{m: m, id: id, state: s}
 	m.empty[s]++
 	m.open++
 	return q
@@ -107,7 +116,7 @@ func (q *sourceQueue) pushLines(lines []Line) error {
 	m := q.m
 	m.mu.Lock()
 	for q.isFull() && !m.done {
-		q.room.Wait()
+		m.room.Wait()
 	}
 	if m.done {
 		m.mu.Unlock()
@@ -120,6 +129,7 @@ func (q *sourceQueue) pushLines(lines []Line) error {
 	q.lines += len(lines)
 	for _, line := range lines {
 		q.bytes += len(line.Raw)
+		m.bytes += len(line.Raw)
 	}
 	if len(q.batches) == 1 {
 		heap.Push(&m.heads, q)
@@ -191,7 +201,7 @@ func (m *LineMerge) DeliverInOrder(ctx context.Context, give func([]Line) error)
 			continue
 		}
 		if done {
-			return nil
+			return ctx.Err() // Readers that were interrupted end, too.
 		}
 		timer.Reset(wait)
 		select {
@@ -208,9 +218,7 @@ func (m *LineMerge) releaseReaders() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done = true
-	for _, q := range m.heads {
-		q.room.Broadcast()
-	}
+	m.room.Broadcast()
 }
 
 // takeReady returns the lines that may be shown now, or how long to wait for the next.
@@ -252,6 +260,7 @@ func (m *LineMerge) popLine(q *sourceQueue) Line {
 		q.batches = q.batches[1:]
 	}
 	q.bytes -= len(line.Raw)
+	m.bytes -= len(line.Raw)
 	if q.lines--; q.lines == 0 {
 		heap.Pop(&m.heads)
 		m.empty[q.state]++
@@ -259,7 +268,7 @@ func (m *LineMerge) popLine(q *sourceQueue) Line {
 		heap.Fix(&m.heads, 0)
 	}
 	if full && !q.isFull() {
-		q.room.Broadcast()
+		m.room.Broadcast()
 	}
 	return line
 }

@@ -29,6 +29,9 @@ func (e *TooManyError) Error() string {
 func Run(ctx context.Context, cluster Cluster, options Options, give func([]Line) error) (ReadResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &logRun{cluster: cluster, options: options, cancel: cancel, view: newContainerView(), merge: NewLineMerge(), known: map[string]bool{}}
+	if options.MostBytes > 0 {
+		r.merge.most = options.MostBytes
+	}
 	err := r.lookForContainers(ctx, behind)
 	if err == nil {
 		r.readers.Go(func() { r.watchContainers(ctx) })

@@ -302,9 +302,10 @@ func TestMergeIsBounded(t *testing.T) {
 
 // Pods that print long lines without end take little memory, whoever reads slowly.
 func TestMergeIsBoundedByBytes(t *testing.T) {
-	const sources, each = 16, 64
+	const sources, each, all = 16, 64, 8 << 20
 	synctest.Test(t, func(t *testing.T) {
 		m := NewLineMerge()
+		m.most = all
 		var pushed, given, most atomic.Int64
 		text := strings.Repeat(stampedLine(noon, strings.Repeat("x", MaxLine-100)), each)
 		for i := range sources {
@@ -332,10 +333,24 @@ func TestMergeIsBoundedByBytes(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if lines != sources*each || most.Load() > sources*(queuedBytes+3*MaxLine) {
+		if lines != sources*each || most.Load() > all+sources*3*MaxLine {
 			t.Errorf("%d lines, at most %d MiB at a time", lines, most.Load()>>20)
 		}
 	})
+}
+
+func TestMergeSaysThatItWasInterrupted(t *testing.T) {
+	m := NewLineMerge()
+	q := m.addSource(0, behind)
+	if err := q.pushLines([]Line{{}}); err != nil {
+		t.Fatal(err)
+	}
+	q.setEnded()
+	m.CloseSources()
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := m.DeliverInOrder(ctx, func([]Line) error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
 }
 
 func TestMergeEndsWithItsReader(t *testing.T) {

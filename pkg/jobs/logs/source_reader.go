@@ -178,6 +178,8 @@ type Options struct {
 	SinceSeconds int64
 	// Most is how many logs may be read at a time, 0 for any number.
 	Most int
+	// MostBytes bounds the lines that wait for a slow reader, apart from a batch of each log; 0 for 64 MiB.
+	MostBytes int
 	// Want chooses containers, nil for all.
 	Want func(LogSource) bool
 	// Note is told what is missing and why, in a sentence.

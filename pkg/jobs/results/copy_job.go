@@ -68,6 +68,12 @@ func CopyJob(old view.JobObjects, name, file string) (*trainer.TrainJob, error) 
 		return nil, err
 	}
 	delete(job.Annotations, mpi.TraceAnnotation)
+	if kept, err := mpijob.ArtifactsOf(old.TrainJob); err == nil && kept != nil {
+		same := fmt.Sprintf("artifacts=folder=%s,claim=%s", kept.Folder, kept.Claim)
+		if err := submit.SetField(job, same); err != nil {
+			return nil, err
+		}
+	}
 	amounts := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi"),
 	}

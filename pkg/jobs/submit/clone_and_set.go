@@ -19,7 +19,7 @@ import (
 )
 
 // CloneJob returns a job like another one, under a new name, that has not run. What others wrote into the old one stays behind: status,
-// annotations but what the user asked to be recorded, where Kueue placed it, and whether it was suspended.
+// annotations but what the user asked for by them, where Kueue placed it, and whether it was suspended.
 func CloneJob(old *trainer.TrainJob, name string) (*trainer.TrainJob, error) {
 	if err := validate.CheckName(name); err != nil {
 		return nil, err
@@ -30,8 +30,10 @@ func CloneJob(old *trainer.TrainJob, name string) (*trainer.TrainJob, error) {
 		Spec:       *old.Spec.DeepCopy(),
 	}
 	delete(job.Labels, mpi.TrainJobLabel)
-	if asked, traced := old.Annotations[mpi.TraceAnnotation]; traced {
-		metav1.SetMetaDataAnnotation(&job.ObjectMeta, mpi.TraceAnnotation, asked)
+	for _, name := range []string{mpi.TraceAnnotation, mpi.ArtifactsAnnotation} {
+		if asked, is := old.Annotations[name]; is {
+			metav1.SetMetaDataAnnotation(&job.ObjectMeta, name, asked)
+		}
 	}
 	job.Spec.Suspend, job.Spec.ManagedBy = nil, nil
 	job.Spec.RuntimePatches = slices.DeleteFunc(job.Spec.RuntimePatches, func(p trainer.RuntimePatch) bool {
@@ -78,7 +80,8 @@ var settings = map[string]func(*trainer.TrainJob, string) error{
 		j.Spec.RuntimeRef.Name = v
 		return nil
 	},
-	"trace": setTrace,
+	"trace":     setTrace,
+	"artifacts": setArtifacts,
 	"queue": func(j *trainer.TrainJob, v string) error {
 		if v == "" {
 			delete(j.Labels, kueue.QueueLabel)

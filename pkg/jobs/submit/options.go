@@ -36,6 +36,8 @@ type Options struct {
 	Files Files
 	// Trace is what is recorded of its run, in the words of mpi.TraceAnnotation; empty for nothing.
 	Trace string
+	// Artifacts are a folder that outlives the pods, as ArtifactsText writes them; empty for none.
+	Artifacts string
 	// Suspend makes a job that does not start before it is resumed.
 	Suspend bool
 }
@@ -67,6 +69,9 @@ func TrainJob(o Options) (*trainer.TrainJob, error) {
 	}
 	if err := setTrace(job, o.Trace); err != nil {
 		return nil, fmt.Errorf("--trace: %w", err)
+	}
+	if err := setArtifacts(job, o.Artifacts); err != nil {
+		return nil, fmt.Errorf("--artifacts: %w", err)
 	}
 	if o.Suspend {
 		job.Spec.Suspend = ptr.To(true)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"lockstep.dev/lockstep/pkg/mpi"
+	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/kueue"
 )
 
@@ -22,6 +23,9 @@ func OptionsOf(job *trainer.TrainJob) (Options, []string) {
 		Name: job.Name, Namespace: job.Namespace, Queue: job.Labels[kueue.QueueLabel],
 		Runtime: Runtime{Name: ref.Name, Kind: ptr.Deref(ref.Kind, ClusterTrainingRuntime)},
 		Trace:   job.Annotations[mpi.TraceAnnotation], Suspend: ptr.Deref(job.Spec.Suspend, false),
+	}
+	if wanted, err := mpijob.ArtifactsOf(job); err == nil && wanted != nil {
+		o.Artifacts = artifactsText(job.Annotations[mpi.ArtifactsAnnotation])
 	}
 	for _, patch := range job.Spec.RuntimePatches {
 		if pod := launcherPatch(patch); pod != nil && patch.Manager == Manager {

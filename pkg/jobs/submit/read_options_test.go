@@ -51,14 +51,15 @@ func TestCommands(t *testing.T) {
 	o := Options{
 		Name: "train", Namespace: "team", Runtime: Runtime{Name: "openmpi"}, Nodes: 2, Slots: 4, Image: "r/i", Queue: "q",
 		Command: []string{"mpirun", "python", "it's $x"}, Env: []corev1.EnvVar{{Name: "A", Value: `"b"`}}, Trace: "waiting",
-		Claims: []VolumeClaim{{"data", "/data", true}}, Files: Files{"a.py": "1"}, Suspend: true,
+		Artifacts: "s3://b/p,secret=key",
+		Claims:    []VolumeClaim{{"data", "/data", true}}, Files: Files{"a.py": "1"}, Suspend: true,
 		Resources: corev1.ResourceList{"memory": resource.MustParse("1Gi"), "cpu": resource.MustParse("2")},
 	}
 	got := CommandsOf(o, []string{"spec.initializer"})
 	want := Commands{
 		Submit: `kubectl mpi submit train --namespace team --runtime openmpi --nodes 2 --slots 4 --image r/i --queue q ` +
-			`--resources cpu=2,memory=1Gi --env 'A="b"' --pvc data:/data:ro --files . --trace waiting --suspend ` +
-			`-- mpirun python 'it'\''s $x'`,
+			`--resources cpu=2,memory=1Gi --env 'A="b"' --pvc data:/data:ro --files . --trace waiting ` +
+			`--artifacts s3://b/p,secret=key --suspend -- mpirun python 'it'\''s $x'`,
 		Python: strings.TrimPrefix(`
 from kubeflow.trainer.options import Annotations
 from lockstep import MPIClient, MPITrainer
@@ -78,7 +79,7 @@ client.train(
     ),
     name="train",
     queue="q",
-    options=[Annotations({"lockstep.dev/trace": "waiting"})],
+    options=[Annotations({"lockstep.dev/trace": "waiting", "lockstep.dev/artifacts": "secret: key\nto: s3://b/p\n"})],
 )
 `, "\n"),
 		SubmitLacks: []string{"spec.initializer"},

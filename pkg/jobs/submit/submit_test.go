@@ -288,8 +288,34 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+func TestResume(t *testing.T) {
+	old, err := TrainJob(Options{Name: "train", Runtime: Runtime{Name: "r"}, Artifacts: "s3://b/p,secret=key"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.UID = "0123456789"
+	next, err := CloneJob(old, "train-2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Resume(next, old); err != nil {
+		t.Fatal(err)
+	}
+	want := "claim: lockstep-data\nfolder: train-01234567\nsecret: key\nto: s3://b/p\n"
+	if got := next.Annotations["lockstep.dev/artifacts"]; got != want {
+		t.Errorf("it goes on with\n%swant\n%s", got, want)
+	}
+	if err := Resume(next, next.DeepCopy()); err != nil || next.Annotations["lockstep.dev/artifacts"] != want {
+		t.Errorf("a clone of a clone goes on with %v, %v", next.Annotations, err)
+	}
+	delete(old.Annotations, "lockstep.dev/artifacts")
+	if err := Resume(next, old); err == nil || !strings.Contains(err.Error(), "--artifacts") {
+		t.Error(err)
+	}
+}
+
 func TestClone(t *testing.T) {
-	old, err := TrainJob(Options{Name: "train", Namespace: "team", Runtime: Runtime{Name: "r", Kind: TrainingRuntime}, Queue: "q", Command: []string{"a"}, Files: Files{"f": "x"}, Trace: "traffic,nccl"})
+	old, err := TrainJob(Options{Name: "train", Namespace: "team", Runtime: Runtime{Name: "r", Kind: TrainingRuntime}, Queue: "q", Command: []string{"a"}, Files: Files{"f": "x"}, Trace: "traffic,nccl", Artifacts: "s3://b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,13 +369,16 @@ func TestClone(t *testing.T) {
 
 func TestSet(t *testing.T) {
 	job := &trainer.TrainJob{}
-	for _, assignment := range []string{"nodes=8", "slots=2", "image=r/i", "queue=q", "runtime=r", "trace=traffic", "env.A=1", "env.A=2", "env.B=", "resources.memory=2Gi"} {
+	for _, assignment := range []string{"nodes=8", "slots=2", "image=r/i", "queue=q", "runtime=r", "trace=traffic", "artifacts=s3://b/p,secret=key", "env.A=1", "env.A=2", "env.B=", "resources.memory=2Gi"} {
 		if err := SetField(job, assignment); err != nil {
 			t.Error(err)
 		}
 	}
 	const want = `metadata:
   annotations:
+    lockstep.dev/artifacts: |
+      secret: key
+      to: s3://b/p
     lockstep.dev/trace: traffic
   labels:
     kueue.x-k8s.io/queue-name: q
@@ -373,12 +402,12 @@ spec:
 	if diff := cmp.Diff(want, strings.TrimSuffix(yamlOf(t, job), "status: {}\n")); diff != "" {
 		t.Error(diff)
 	}
-	for _, wrong := range []string{"nodes", "nodes=0", "nodes=many", "nodes=99999999999", "color=red", "trace=all", "env.=1", "resources.x=y"} {
+	for _, wrong := range []string{"nodes", "nodes=0", "nodes=many", "nodes=99999999999", "color=red", "trace=all", "artifacts=gs://b", "artifacts=folder=a,folder=b", "env.=1", "resources.x=y"} {
 		if err := SetField(job, wrong); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
 	}
-	for _, assignment := range []string{"image=", "queue=", "trace="} {
+	for _, assignment := range []string{"image=", "queue=", "trace=", "artifacts="} {
 		if err := SetField(job, assignment); err != nil {
 			t.Error(err)
 		}

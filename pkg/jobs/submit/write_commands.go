@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"lockstep.dev/lockstep/pkg/mpi"
 )
 
 // Commands are the ways to make the same job elsewhere.
@@ -74,6 +76,7 @@ func (o Options) Arguments() []string {
 		add("files", ".")
 	}
 	add("trace", o.Trace)
+	add("artifacts", o.Artifacts)
 	if o.Suspend {
 		words = append(words, "--suspend")
 	}
@@ -150,10 +153,16 @@ func (o Options) python() string {
 	if o.Queue != "" {
 		add(&call, "queue", strconv.Quote(o.Queue))
 	}
-	imports := ""
+	imports, annotations := "", [][2]string(nil)
 	if o.Trace != "" {
+		annotations = append(annotations, [2]string{mpi.TraceAnnotation, o.Trace})
+	}
+	if text, err := artifactsYAML(o.Artifacts); err == nil && o.Artifacts != "" {
+		annotations = append(annotations, [2]string{mpi.ArtifactsAnnotation, text})
+	}
+	if len(annotations) > 0 {
 		imports = "from kubeflow.trainer.options import Annotations\n"
-		add(&call, "options", fmt.Sprintf("[Annotations(%s)]", pythonDict([][2]string{{"lockstep.dev/trace", o.Trace}})))
+		add(&call, "options", fmt.Sprintf("[Annotations(%s)]", pythonDict(annotations)))
 	}
 	return fmt.Sprintf("%sfrom lockstep import MPIClient, MPITrainer\n\nclient = MPIClient(namespace=%q)\nclient.train(\n"+
 		"    %q,\n    trainer=MPITrainer(\n        %s,\n    ),\n    %s,\n)\n", imports, o.Namespace, o.Runtime.Name,

@@ -229,13 +229,14 @@ func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
 	if err := HasCommand(d.Job, runtime); err != nil {
 		return []Finding{d.findingAt("spec", err.Error(), "")}
 	}
+	warnings := d.unknownAnnotations()
 	if gpus := made.GPUs(); gpus > 0 && int64(made.World.SlotsPerNode) > gpus {
 		found := d.findingAt("spec.trainer.numProcPerNode", fmt.Sprintf("%d ranks on each node share %d GPUs",
 			made.World.SlotsPerNode, gpus), "NCCL refuses ranks that share a GPU: ask for as many slots as GPUs")
 		found.Warning = true
-		return []Finding{found}
+		warnings = append(warnings, found)
 	}
-	return nil
+	return warnings
 }
 
 // CanStart returns why no job of this name or with this command can start, or nil. The controller, which may be newer,

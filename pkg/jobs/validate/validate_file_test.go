@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -97,6 +98,37 @@ func TestRanksThatShareGPUs(t *testing.T) {
 		if found != want {
 			t.Errorf("%s: got %q, want %q", text, found, want)
 		}
+	}
+}
+
+func TestUnknownAnnotations(t *testing.T) {
+	const annotations = "\n  name: train\n  annotations: {lockstep.dev/artifact: x, lockstep.dev/user: jane, other: y}"
+	text := strings.Replace(head, "{name: train}", annotations, 1) +
+		"spec: {runtimeRef: {name: r}, trainer: {args: [x]}}\n"
+	found := File("f.yaml", []byte(text)).Jobs[0].CheckAgainst(builtRuntime(t))
+	if len(found) != 1 || !found[0].Warning || found[0].Help != "did you mean `lockstep.dev/artifacts`?" {
+		t.Errorf("%v", found)
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	const annotations = "\n  name: train\n  annotations: {lockstep.dev/artifacts: '{to: s3://b/p, secret: out}'}"
+	text := strings.Replace(head, "{name: train}", annotations, 1) + `spec:
+  runtimeRef: {name: r}
+  initializer:
+    dataset: {storageUri: s3://b/set, secretRef: {name: in}}
+    model: {storageUri: pvc://mine/bert}
+  trainer: {args: [x]}
+`
+	d := File("f.yaml", []byte(text)).Jobs[0]
+	got := ""
+	for _, n := range d.Needs(builtRuntime(t)) {
+		got += fmt.Sprintf("%s %s at line %d\n", n.Kind, n.Name, d.Missing(n).Line)
+	}
+	want := "Secret in at line 9\nPersistentVolumeClaim lockstep-data at line 9\n" +
+		"PersistentVolumeClaim mine at line 10\nSecret out at line 5\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }
 

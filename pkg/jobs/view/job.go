@@ -44,6 +44,8 @@ type Job struct {
 	World *jobv1.World `json:"world,omitempty"`
 	// Usage is how much the job has used, nil before its command ran.
 	Usage *jobv1.Usage `json:"usage,omitempty"`
+	// Artifacts are the folder that outlives the pods and its copy, nil before the end and without one.
+	Artifacts *jobv1.Artifacts `json:"artifacts,omitempty"`
 	// Launcher is nil while there is none, and for frameworks without one; Nodes are in the order of their indices.
 	Launcher *Pod  `json:"launcher,omitempty"`
 	Nodes    []Pod `json:"nodes,omitempty"`
@@ -69,7 +71,7 @@ type Job struct {
 
 // UserAnnotation of a TrainJob is the name of the user who submitted it, as `kubectl mpi` writes it into each job that it makes. Users may write annotations: it
 // serves to find one's own jobs, and proves nothing.
-const UserAnnotation = "lockstep.dev/user"
+const UserAnnotation = mpi.UserAnnotation
 
 // Runtime is what a job is made from.
 type Runtime struct {
@@ -99,7 +101,7 @@ func JobOf(o JobObjects) Job {
 		User:    diagnose.StripEscapes(o.TrainJob.Annotations[UserAnnotation]),
 		Runtime: runtimeOf(o.TrainJob, o.Runtime), Executor: s.executor,
 		Conditions: inLifeOrder(s.conditions), Progress: progressOf(o.TrainJob), World: s.world, Queue: s.findQueue(),
-		Usage: s.record.Usage,
+		Usage: s.record.Usage, Artifacts: s.record.Artifacts,
 	}
 	if again := s.record.Restarts; again != nil {
 		j.Restarts, j.RestartsAllowed, j.Attempts = again.Number, again.Of, again.Attempts

@@ -73,6 +73,10 @@ func printableRecord(r jobv1.Record) jobv1.Record {
 	if r.Usage != nil {
 		r.Usage.MemoryPod = diagnose.StripEscapes(r.Usage.MemoryPod)
 	}
+	if a := r.Artifacts; a != nil {
+		a.Claim, a.Folder, a.To = diagnose.StripEscapes(a.Claim), diagnose.StripEscapes(a.Folder), diagnose.StripEscapes(a.To)
+		a.Reason, a.Message = diagnose.StripEscapes(a.Reason), printableText(a.Message)
+	}
 	if r.Queue != nil {
 		r.Queue.Text = printableText(r.Queue.Text)
 	}

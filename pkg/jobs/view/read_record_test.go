@@ -68,6 +68,11 @@ func TestCausesKeepTheirParts(t *testing.T) {
 			!slices.Equal(got.Lines, cause.Lines) {
 			t.Fatalf("%+v is read as %+v", cause, got)
 		}
+		earlier := failedWith(t, cause, jobv1.Record{}) // a job of a release without records
+		earlier.Annotations = nil
+		if before := JobOf(JobObjects{TrainJob: earlier}).Cause; before == nil || before.Text != got.Text {
+			t.Fatalf("without a record %q is read as %+v", got.Text, before)
+		}
 	}
 }
 

@@ -62,10 +62,11 @@ func TestEntries(t *testing.T) {
 // elsewhere are the reasons that no rule of this package gives, and who does.
 var elsewhere = map[mpi.Reason]string{
 	RuntimeNotFound: "job", InvalidRuntime: "job", InvalidPatch: "job", InitializerUnsupported: "job", InvalidWorld: "job", NameTooLong: "job",
-	NameTaken: "job", ReservedVariable: "job", InvalidTrace: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
+	NameTaken: "job", ReservedVariable: "job", InvalidTrace: "job", InvalidArtifacts: "job", InvalidObject: "job", CreationFailed: "job", LauncherUnreachable: "job",
 	JobSetFailed: "job", JobSetDeleted: "job", DeadlineExceeded: "job", AgentFailed: "agent", WorldIncomplete: "agent", LaunchAbandoned: "agent", Hang: "agent",
 	LaunchStuck: "agent", WorkerSilent: "agent", RankStopped: "agent", RankHeldUp: "agent", GateTimeout: "gate",
-	ConnectionTimedOut: "gate", GangTimeout: "job",
+	ConnectionTimedOut: "gate", GangTimeout: "job", DataDenied: "mpi-data", DataNotFound: "mpi-data", DataCorrupt: "mpi-data",
+	DataUnavailable: "mpi-data", DataVolumeFull: "mpi-data", DataVolumeFailed: "mpi-data", DataFetchFailed: "job",
 }
 
 // What a person has taken away comes back because a person says so.
@@ -160,7 +161,7 @@ const generated = "<!-- Generated from pkg/mpi/diagnose/reason_docs.go by `go te
 var whose = map[ReasonClass]string{
 	ByInfrastructure: "The platform failed the job. The same job may succeed when it is started again, and is started again as long as its restart budget lasts.",
 	ByApplication:    "The program failed. It would fail again, so the job is not started again by itself.",
-	ByRequest:        "The job cannot run as things are: somebody has to change the TrainJob, its runtime or the cluster.",
+	ByRequest:        "The job cannot run as things are: change the TrainJob, its runtime or the cluster.",
 	ByHand:           "A person took away what the job consists of. The same job may succeed when it is created again, and is not started again by itself, whatever its restart budget.",
 }
 

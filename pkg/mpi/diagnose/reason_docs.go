@@ -53,6 +53,12 @@ func IsInfrastructureReason(reason mpi.Reason) bool {
 	return entry.Class == ByInfrastructure
 }
 
+// IsDataReason reports whether a reason is about data that is fetched before a job starts.
+func IsDataReason(reason mpi.Reason) bool {
+	return slices.Contains([]mpi.Reason{DataDenied, DataNotFound, DataCorrupt, DataUnavailable,
+		DataVolumeFull, DataVolumeFailed, DataFetchFailed}, reason)
+}
+
 var reasonDocs = []ReasonDoc{
 	// What the TrainJob asks for.
 	{RuntimeNotFound, ByRequest, "the runtime that the TrainJob names does not exist, or is of a kind or an API group that has no runtimes",
@@ -64,9 +70,12 @@ var reasonDocs = []ReasonDoc{
 	{InvalidPatch, ByRequest, "spec.runtimePatches does not fit the runtime",
 		"spec.runtimePatches of the TrainJob, merged into the template of the runtime.",
 		"correct the patch: the message names the part that does not exist or may not be changed"},
-	{InitializerUnsupported, ByRequest, "spec.initializer has no meaning for an MPI runtime",
-		"spec.initializer of the TrainJob.",
-		"remove spec.initializer: load data in the command, or mount a volume"},
+	{InitializerUnsupported, ByRequest, "nothing here can fetch what spec.initializer names",
+		"The storageUri in spec.initializer of the TrainJob, and its runtime.",
+		"use s3://, hf://, https:// or pvc:// with a compiled runtime; a runtime of others needs a job for it"},
+	{InvalidArtifacts, ByRequest, "the TrainJob asks wrongly for a folder for artifacts",
+		"The annotation `lockstep.dev/artifacts` of the TrainJob, which is YAML.",
+		"correct the annotation, or remove it: the message names what is allowed"},
 	{InvalidWorld, ByRequest, "the number of nodes or slots is out of range",
 		"numNodes and numProcPerNode of the TrainJob, or those of the runtime.",
 		"choose numbers within the range that the message names"},
@@ -92,6 +101,28 @@ var reasonDocs = []ReasonDoc{
 	{CreationFailed, ByRequest, "the API server refused an object of the job",
 		"The API server's answer.",
 		"read the answer in the message: it names the rule; the controller tries again by itself, and the job starts once it is allowed, by a larger quota for example"},
+	// Data that is fetched before the job starts.
+	{DataDenied, ByRequest, "the source of the data does not take the credentials",
+		"The answer of the source to the pod that fetches.",
+		"put the right key into the Secret that secretRef names, let it read what storageUri names, and create the TrainJob again"},
+	{DataNotFound, ByRequest, "there is nothing under the address of the data",
+		"The answer of the source to the pod that fetches, or its empty list.",
+		"correct storageUri or ENDPOINT, and create the TrainJob again"},
+	{DataCorrupt, ByRequest, "the data differs from what its source announced",
+		"Length, checksum or names of the files. Nothing of them was given to the job.",
+		"look at the data where it comes from, and create the TrainJob again"},
+	{DataUnavailable, ByInfrastructure, "the source of the data does not answer, or is too busy",
+		"The last of several tries in some ten minutes. What was fetched by then is kept.",
+		"see that the tenant's egress lets pods reach the source, wait until it answers, and create the TrainJob again: it goes on where this one ended"},
+	{DataVolumeFull, ByRequest, "the volume for data has no room",
+		"The room on the claim `lockstep-data`, before anything was fetched or when it ran out.",
+		"ask the platform admin for a larger claim, or delete folders below `sets` that no job needs, in a pod that mounts it"},
+	{DataVolumeFailed, ByInfrastructure, "the volume for data cannot be written",
+		"The error of the file system of the claim `lockstep-data`.",
+		"show the error to the platform admin: the claim must be writable by the group of the pods"},
+	{DataFetchFailed, ByInfrastructure, "the pod that fetches data failed otherwise",
+		"How the pod ended.",
+		"look at its log, which the message names, and create the TrainJob again"},
 	// Pods that the API server refuses.
 	{QuotaExceeded, ByRequest, "pods of the job do not fit a ResourceQuota of the namespace",
 		"The API server's refusal, which names the quota with what is requested, used and allowed.",
@@ -279,7 +310,7 @@ var reasonDocs = []ReasonDoc{
 		"start at most `--nodes` × `--slots` ranks (numNodes × numProcPerNode), or raise the slots; `mpirun --map-by :OVERSUBSCRIBE` (Open MPI 5) or `--oversubscribe` (Open MPI 4) runs more than one rank per slot"},
 	{LaunchDaemonLost, ByInfrastructure, "the MPI launcher lost a daemon on a node",
 		"The agent of the node saw its daemon die, or mpirun printed it. Open MPI 5 may exit with 0 after that.",
-		"look at the log of the launcher; if the worker's daemon could not start, check that the image has the MPI of the runtime"},
+		"look at the log of the launcher; if the worker's daemon could not start, check that the image has the MPI of the runtime, and that no NetworkPolicy refuses connections between the pods of the job (MPI uses any port)"},
 	{MPIFailed, ByApplication, "MPI reported an error and ended the job",
 		"What MPI printed.",
 		"read the error: it names the call that failed"},

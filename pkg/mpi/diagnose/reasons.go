@@ -12,8 +12,10 @@ const (
 	InvalidRuntime mpi.Reason = "InvalidRuntime"
 	// InvalidPatch: spec.runtimePatches does not fit the runtime.
 	InvalidPatch mpi.Reason = "InvalidRuntimePatch"
-	// InitializerUnsupported: spec.initializer has no meaning for an MPI runtime.
+	// InitializerUnsupported: nothing here can fetch what spec.initializer names.
 	InitializerUnsupported mpi.Reason = "InitializerUnsupported"
+	// InvalidArtifacts: the annotation that asks for a folder for artifacts is wrong.
+	InvalidArtifacts mpi.Reason = "InvalidArtifacts"
 	// InvalidWorld: the number of nodes or slots is out of range.
 	InvalidWorld mpi.Reason = "InvalidWorld"
 	// NameTooLong: pods of the job would have host names that do not fit a DNS label.
@@ -30,6 +32,23 @@ const (
 	InvalidObject mpi.Reason = "InvalidObject"
 	// CreationFailed: the API server refused an object of the job.
 	CreationFailed mpi.Reason = "CreationFailed"
+
+	// Data that is fetched before the job starts.
+
+	// DataDenied: the source of the data does not take the credentials.
+	DataDenied mpi.Reason = "DataDenied"
+	// DataNotFound: there is nothing under the address of the data.
+	DataNotFound mpi.Reason = "DataNotFound"
+	// DataCorrupt: the data differs from what its source announced.
+	DataCorrupt mpi.Reason = "DataCorrupt"
+	// DataUnavailable: the source of the data does not answer, or is too busy.
+	DataUnavailable mpi.Reason = "DataUnavailable"
+	// DataVolumeFull: the volume for data has no room.
+	DataVolumeFull mpi.Reason = "DataVolumeFull"
+	// DataVolumeFailed: the volume for data cannot be written.
+	DataVolumeFailed mpi.Reason = "DataVolumeFailed"
+	// DataFetchFailed: the pod that fetches data failed otherwise.
+	DataFetchFailed mpi.Reason = "DataFetchFailed"
 
 	// Pods that the API server refuses.
 

@@ -10,6 +10,8 @@ import (
 const (
 	// ReasonWaitingForDeletion: an earlier job of the same name is still being deleted.
 	ReasonWaitingForDeletion mpi.Reason = "WaitingForDeletion"
+	// ReasonFetchingData: the data of the job is being fetched.
+	ReasonFetchingData mpi.Reason = "FetchingData"
 	// ReasonJobSetCreated: all objects of the job exist.
 	ReasonJobSetCreated mpi.Reason = "JobSetCreated"
 

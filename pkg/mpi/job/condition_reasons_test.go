@@ -14,7 +14,7 @@ import (
 
 // progressReasons say how far a job has come; all other reasons are documented in package diagnose.
 var progressReasons = map[mpi.Reason]bool{
-	job.ReasonWaitingForDeletion: true, job.ReasonJobSetCreated: true, job.ReasonSuspended: true, job.ReasonResumed: true, job.ReasonPodsPending: true,
+	job.ReasonWaitingForDeletion: true, job.ReasonJobSetCreated: true, job.ReasonFetchingData: true, job.ReasonSuspended: true, job.ReasonResumed: true, job.ReasonPodsPending: true,
 	job.ReasonPodsReady: true, job.ReasonWaitingForPods: true, job.ReasonWaitingForNodes: true, job.ReasonGatePassed: true, job.ReasonFinished: true,
 	job.ReasonCompleted: true, job.ReasonRestarting: true, job.ReasonRestarted: true,
 }

@@ -314,7 +314,12 @@ func TestConformanceOfRefusals(t *testing.T) {
 		j.Spec.Initializer = &trainer.Initializer{Dataset: &trainer.DatasetInitializer{}}
 	}
 	prepared := openSSH(false)
-	prepared.Spec.Template.Spec.ReplicatedJobs = append(prepared.Spec.Template.Spec.ReplicatedJobs, jobset.ReplicatedJob{Name: "dataset-initializer"})
+	step := jobset.ReplicatedJob{Name: "dataset-initializer"}
+	step.Template.Labels = map[string]string{mpi.AncestorLabel: mpi.DatasetInitializer}
+	prepared.Spec.Template.Spec.ReplicatedJobs = append(prepared.Spec.Template.Spec.ReplicatedJobs, step)
+	claims := openSSH(false)
+	claims.Spec.Template.Spec.ReplicatedJobs = prepared.Spec.Template.Spec.ReplicatedJobs
+	claims.Spec.Template.Spec.VolumeClaimPolicies = []jobset.VolumeClaimPolicy{{}}
 	cases := map[string]struct {
 		reason   string
 		runtime  *job.Runtime
@@ -338,7 +343,8 @@ func TestConformanceOfRefusals(t *testing.T) {
 		"UnknownInitContainer": {"the same", openSSH(false), patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{InitContainers: container})), true, diagnose.InvalidPatch, ""},
 		"VariableInPatch":      {"it is merged where upstream's webhook is not installed", openSSH(false), patchOf(podPatch(mpi.NodeJob, trainer.PodSpecPatch{Containers: variable})), true, "", "PatchedVariables"},
 		"Initializer":          {"the runtime has no job for it", openSSH(false), initializer, true, diagnose.InitializerUnsupported, ""},
-		"InitializerPrepared":  {"nothing would give it its parameters", prepared, initializer, false, diagnose.InitializerUnsupported, "NoInitializers"},
+		"InitializerPrepared":  {"the runtime has one", prepared, initializer, false, "", ""},
+		"InitializerClaims":    {"they come with the JobSet", claims, initializer, false, diagnose.InitializerUnsupported, "EarlyInitializers"},
 		"LongestName":          {"63 characters are admitted, but no pod could be named after it", openSSH(false), func(j *trainer.TrainJob) { j.Name = strings.Repeat("a", 63) }, false, diagnose.NameTooLong, "LongNames"},
 	}
 	for name, tc := range cases {

@@ -37,6 +37,12 @@ type Job struct {
 	Requested time.Time
 	// Runtime is what the job is made from.
 	Runtime Runtime
+	// Data is what has to be there before the job starts, in the order of spec.initializer.
+	Data []Data
+	// Artifacts are the folder that outlives the pods, nil for none.
+	Artifacts *Artifacts
+	// Queue holds the labels by which the job is in a queue of Kueue.
+	Queue map[string]string
 	// Trace holds the variables that make all pods record the run. TraceRefused reports why the trace that the user asks for is
 	// impossible; if it is not nil, nothing is recorded, and preflight refuses the job.
 	Trace        []corev1.EnvVar
@@ -52,11 +58,15 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 	if !runtime.IsMPI() {
 		return Job{}, newRefusal(diagnose.InvalidRuntime, "the runtime has no mlPolicy.mpi: its jobs are not MPI jobs")
 	}
-	if trainJob.Spec.Initializer != nil {
-		return Job{}, newRefusal(diagnose.InitializerUnsupported,
-			"spec.initializer is not supported by MPI runtimes: load data in the command or mount a volume")
-	}
 	template, err := patchedTemplate(runtime.Spec.Template, trainJob.Spec.RuntimePatches)
+	if err != nil {
+		return Job{}, err
+	}
+	data, err := takeData(trainJob.Spec.Initializer, runtime, &template.Spec)
+	if err != nil {
+		return Job{}, err
+	}
+	artifacts, err := artifactsFor(trainJob, runtime)
 	if err != nil {
 		return Job{}, err
 	}
@@ -70,6 +80,9 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 		Trainer:          ptr.Deref(trainJob.Spec.Trainer, trainer.Trainer{}),
 		Gang:             runtime.Spec.PodGroupPolicy,
 		Runtime:          runtime,
+		Data:             data,
+		Artifacts:        artifacts,
+		Queue:            queueLabels(trainJob.Labels),
 	}
 	if err := checkTemplate(template.Spec); err != nil {
 		return Job{}, err
@@ -79,6 +92,9 @@ func Resolve(trainJob *trainer.TrainJob, runtime Runtime) (Job, error) {
 		job.World.SlotsPerNode = slotsByGPU(job.Trainer, template.Spec)
 	}
 	if err := checkWorld(job.Name, job.World); err != nil {
+		return Job{}, err
+	}
+	if err := checkDataNames(job.Name, data); err != nil {
 		return Job{}, err
 	}
 	if err := runtime.checkNodes(job.World.Nodes); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -176,6 +177,10 @@ func (w *world) apply(decision decide.Decision) {
 	for _, object := range decision.Create {
 		if js, is := object.(*jobset.JobSet); is {
 			w.make(js)
+			continue
+		}
+		if fetch, is := object.(*batchv1.Job); is {
+			w.Fetches = append(w.Fetches, *fetch)
 			continue
 		}
 		kind, version := object.GetObjectKind().GroupVersionKind().Kind, object.GetObjectKind().GroupVersionKind().GroupVersion().String()
@@ -448,6 +453,14 @@ func executors() map[string]func(*testing.T) {
 			w.starts()
 			w.completes()
 		}, suspend, func(trainJob *trainer.TrainJob) { trainJob.Labels = map[string]string{kueue.QueueLabel: "jobs"} }),
+		"FetchesItsData": life(func(w *world) {
+			w.to(starting, nil)
+			w.to(starting, func() {
+				w.Fetches[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+			})
+			w.starts()
+			w.completes()
+		}, fetches("s3://bucket/set")),
 		"RestartsOnce": life(func(w *world) {
 			w.Runtime.Annotations = map[string]string{mpi.RestartsAnnotation: "1"}
 			w.to(starting, nil)

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	controllermetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"lockstep.dev/lockstep/pkg/mpi/reconciler/artifacts"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler/launchers"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler/loop"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler/metrics"
@@ -53,6 +54,14 @@ func setUpController(ctx context.Context, mgr ctrl.Manager, options Options) err
 	r := loop.New(parts)
 	if options.servesWebhook() {
 		webhook.Serve(mgr.GetWebhookServer(), options.keys, r)
+	}
+	if options.Mode == Executor {
+		copier := &artifacts.Copier{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), FindRuntime: r.FindRuntime, Events: options.recorder,
+		}
+		if err := copier.SetUp(mgr); err != nil {
+			return err
+		}
 	}
 	changed := []chan event.GenericEvent{pusher.Changed}
 	if lines != nil {

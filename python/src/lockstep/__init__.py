@@ -9,6 +9,7 @@ Example:
 
 from lockstep._checks import LockstepWarning
 from lockstep._progress import progress
+from lockstep.artifacts import Artifacts
 from lockstep.cause import Cause
 from lockstep.client import MPIClient
 from lockstep.compare import Comparison, Difference
@@ -36,6 +37,7 @@ from lockstep.webhook import WebhookFailed
 
 __all__ = [
     "ApiError",
+    "Artifacts",
     "Cause",
     "CheckFailed",
     "Comparison",

@@ -22,6 +22,7 @@ from lockstep._objects import (
     JOBSET_LABEL,
     LAUNCHER,
     NODE,
+    SUPPORT_LABEL,
     VERSION_LABEL,
     Object,
     Objects,
@@ -94,6 +95,7 @@ def runtime(o: Object, kind: str) -> Runtime:
         description=annotation(o, DESCRIPTION_ANNOTATION),
         documentation=annotation(o, DOCUMENTATION_ANNOTATION),
         default=labels(o).get(DEFAULT_LABEL) == "true",
+        deprecated=labels(o).get(SUPPORT_LABEL) == "deprecated",
     )
 
 

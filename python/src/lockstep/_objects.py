@@ -37,6 +37,7 @@ DOCS_ANNOTATION = "lockstep.dev/docs"
 DESCRIPTION_ANNOTATION = "lockstep.dev/description"
 DOCUMENTATION_ANNOTATION = "lockstep.dev/documentation"
 DEFAULT_LABEL = "lockstep.dev/default"
+SUPPORT_LABEL = "trainer.kubeflow.org/support"
 CLUSTER_RUNTIME, RUNTIME = "ClusterTrainingRuntime", "TrainingRuntime"
 
 

@@ -86,6 +86,7 @@ def record(trainjob: dict[str, Any], diagnosed: bool) -> dict[str, Any]:
         return {}
 
 
+_TEXTS = dict.fromkeys(("claim", "folder", "to", "state", "digest", "reason", "message"), str)
 #: The types of the fields that are read; a list has one entry for all of its entries.
 _SHAPE: Any = {
     "conditions": [{"type": str, "status": str, "reason": str, "message": str, "lastTransitionTime": str}],
@@ -98,6 +99,7 @@ _SHAPE: Any = {
     "restarts": {"number": int},
     "usage": {"machineSeconds": int, "since": str, "nodePrice": (int, float), "pods": int, "cpuPerPod": (int, float)}
     | {"memoryPeak": int, "memoryLimit": int, "memoryPod": str, "sentBytes": int},
+    "artifacts": _TEXTS | {"files": int, "bytes": int},
 }
 
 

@@ -6,6 +6,7 @@ The rules are those of ``pkg/jobs/view``, restated; ``tests/test_vectors.py`` ho
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -39,6 +40,7 @@ from lockstep._objects import (
 from lockstep._record import COMPANION, CONTROLLER, Condition, conditions, printable, printable_line, record
 from lockstep._times import parsed
 from lockstep._world import is_mpi, world
+from lockstep.artifacts import Artifacts
 from lockstep.cause import Cause
 from lockstep.job import Job, Pod, Queue, Withheld
 from lockstep.phase import Phase
@@ -103,6 +105,7 @@ class _Subject:
             queue=self._queue(),
             restarts=int((self.record.get("restarts") or {}).get("number", 0)),
             usage=self._usage(),
+            artifacts=self._artifacts(),
             progress=said.get("progressPercentage"),
             remaining=None if remaining is None else timedelta(seconds=remaining),
             metrics={m["name"]: m["value"] for m in said.get("metrics") or []},
@@ -128,6 +131,14 @@ class _Subject:
             memory_pod=printable_line(used.get("memoryPod", "")),
             sent_bytes=used.get("sentBytes", 0),
         )
+
+    def _artifacts(self) -> Artifacts | None:
+        kept = self.record.get("artifacts")
+        if not kept or "claim" not in kept or "folder" not in kept:
+            return None
+        known = {f.name for f in fields(Artifacts)}
+        shown: dict[str, Any] = {k: v for k, v in kept.items() if k in known}
+        return Artifacts(**shown | {k: printable_line(v) for k, v in shown.items() if isinstance(v, str)})
 
     # Who runs it.
 

@@ -38,6 +38,11 @@ RESERVED_VARIABLES = frozenset(
         "PRTE_MCA_prte_set_default_slots",
         "PRTE_MCA_plm_ssh_agent",
         "PRTE_MCA_plm_ssh_args",
+        "OMPI_MCA_orte_rsh_agent",
+        "OMPI_MCA_pls_rsh_agent",
+        "PRTE_MCA_prte_ssh_agent",
+        "PRTE_MCA_pls_ssh_agent",
+        "PRTE_MCA_plm_rsh_agent",
         "HYDRA_HOST_FILE",
         "HYDRA_LAUNCHER",
         "HYDRA_LAUNCHER_EXEC",
@@ -90,7 +95,7 @@ def world(trainjob: Object, runtime: Object) -> World | None:
     job = spec(trainjob)
     trainer = job.get("trainer") or {}
     w = asked(runtime, trainer)
-    if w is None or job.get("initializer") is not None or any(reserved(v) for v in variables(trainjob)):
+    if w is None or any(reserved(v) for v in variables(trainjob)):
         return None
     least, most = bounds(runtime)
     fits = (least or 1) <= w.nodes <= min(most or MAX_NODES, MAX_NODES) and 1 <= w.slots_per_node <= MAX_SLOTS

@@ -150,7 +150,8 @@ class MPIClient(TrainerClient):
 
         Args:
             runtime: Its name, or a runtime of :meth:`runtimes`; a runtime of the namespace comes before one of the cluster.
-            initializer: For runtimes of others: MPI runtimes load data in the command or from a volume.
+                Without it the job gets the default one of the platform, or the only one.
+            initializer: For runtimes of others; jobs of MPI runtimes have theirs in a manifest.
             trainer: An :class:`MPITrainer`, or any trainer of Kubeflow's.
             options: Options of ``kubeflow.trainer.options``.
             name: The name of the job; by default a random one.
@@ -171,13 +172,13 @@ class MPIClient(TrainerClient):
             more += [partial(_add, "annotations", self._signature())]
             return self._train_otherwise(runtime, initializer, trainer, [*(options or []), *more])
         if initializer:
-            raise ValueError("MPI runtimes take no initializer: load data in the command, or mount a volume")
+            raise ValueError("MPITrainer takes no initializer yet: write spec.initializer into a manifest, or mount a volume")
         made = self._checked(runtime, trainer, options, name, queue, strict)
         return name_of(self._api.create(self._paths.trainjobs, made))
 
     def dry_run(
         self,
-        runtime: str | types.Runtime,
+        runtime: str | types.Runtime | None,
         trainer: MPITrainer,
         options: list[Any] | None = None,
         *,
@@ -199,7 +200,7 @@ class MPIClient(TrainerClient):
 
     def to_yaml(
         self,
-        runtime: str | types.Runtime,
+        runtime: str | types.Runtime | None,
         trainer: MPITrainer,
         options: list[Any] | None = None,
         *,
@@ -779,11 +780,22 @@ class MPIClient(TrainerClient):
     def _reference(self, runtime: str | types.Runtime | None) -> Object:
         """What a TrainJob says of its runtime. One of the namespace comes before one of the cluster."""
         if runtime is None:
-            raise ValueError("no runtime is named: MPIClient().runtimes() lists those that there are")
+            runtime = self._offered()
         if isinstance(runtime, types.Runtime):
             return {"apiGroup": "trainer.kubeflow.org", "kind": runtime.kind.value, "name": runtime.name}
         mine = self._runtime(RUNTIME, runtime, [])
         return {"apiGroup": "trainer.kubeflow.org", "kind": RUNTIME if mine else CLUSTER_RUNTIME, "name": runtime}
+
+    def _offered(self) -> Runtime:
+        """The default runtime, or the only one, as ``kubectl mpi submit`` chooses it."""
+        runtimes = self.runtimes()
+        for offered in ([r for r in runtimes if r.default], [r for r in runtimes if not r.deprecated]):
+            if len(offered) == 1:
+                return offered[0]
+        if not runtimes:
+            raise ValueError("there is no MPI runtime that you may see: name one, or ask the platform team")
+        names = ", ".join(r.name for r in runtimes)
+        raise ValueError(f"which runtime? None of them is the default: name one of {names}")
 
     def _change(self, made: Object, changes: dict[str, Any]) -> None:
         known = [*_CHANGES, "env", "runtime", "queue"]
@@ -1080,8 +1092,8 @@ def _copied(trainjob: Object, name: str) -> Object:
     """What a user asked for, without what others have written since."""
     old = trainjob["metadata"]
     kept = {k: v for k, v in (old.get("labels") or {}).items() if not k.startswith("lockstep.dev/")}
-    ours = ("lockstep.dev/", "kubectl.kubernetes.io/")
-    notes = {k: v for k, v in (old.get("annotations") or {}).items() if k == "lockstep.dev/trace" or not k.startswith(ours)}
+    ours, asked = ("lockstep.dev/", "kubectl.kubernetes.io/"), ("lockstep.dev/trace", "lockstep.dev/artifacts")
+    notes = {k: v for k, v in (old.get("annotations") or {}).items() if k in asked or not k.startswith(ours)}
     wanted = copy.deepcopy(spec(trainjob))
     for others in ("suspend", "managedBy"):
         wanted.pop(others, None)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from kubeflow.trainer.types import types
 
 from lockstep._times import human, now
+from lockstep.artifacts import Artifacts
 from lockstep.cause import Cause
 from lockstep.phase import Phase
 from lockstep.usage import Usage
@@ -35,8 +36,9 @@ class Runtime(types.Runtime):
     #: A sentence about the runtime, and the address of a page about it; empty without one.
     description: str = ""
     documentation: str = ""
-    #: Whether tools offer it first.
+    #: Whether tools offer it first, and whether it will go.
     default: bool = False
+    deprecated: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ class Job(types.TrainJob):
     restarts: int = 0
     #: How much it has used, None before its command ran.
     usage: Usage | None = None
+    #: The folder that outlives its pods, None before its end and without one.
+    artifacts: Artifacts | None = None
     #: How far its program says that it is, in percent, or None.
     progress: int | None = None
     #: How long it will still take by its program's account, None where it does not say; and its metrics, by name.

@@ -16,6 +16,8 @@ class Phase(str, Enum):
     SUSPENDED = "Suspended"
     #: Its objects are being made.
     CREATING = "Creating"
+    #: What its initializer names is being fetched; its machines are asked for after that.
+    FETCHING = "Fetching"
     #: Its pods wait for machines.
     SCHEDULING = "Scheduling"
     #: Its pods have machines and are not ready yet: images, volumes.
@@ -50,6 +52,7 @@ class Phase(str, Enum):
 
 _STATES = {
     Phase.CREATING: "Created",
+    Phase.FETCHING: "Created",
     Phase.SCHEDULING: "Created",
     Phase.PULLING: "Created",
     Phase.STARTING: "Created",

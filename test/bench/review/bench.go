@@ -29,11 +29,10 @@ func (b *bench) run(ctx context.Context, report *Report) (err error) {
 	if report.Machine, err = series.Here(ctx, b.Dir, b.Meter); err != nil {
 		return err
 	}
-	plans, end, err := b.plans(ctx, report)
+	plans, err := b.plans(ctx, report)
 	if err != nil {
 		return err
 	}
-	defer end()
 	if err := b.take(ctx, plans); err != nil {
 		return err
 	}
@@ -46,29 +45,30 @@ func (b *bench) run(ctx context.Context, report *Report) (err error) {
 }
 
 // plans prepares everything that is measured in turns. It checks what the line that opens egress means to the compiler.
-func (b *bench) plans(ctx context.Context, report *Report) (plans []*plan, end func(), err error) {
+func (b *bench) plans(ctx context.Context, report *Report) (plans []*plan, err error) {
 	work, err := b.site(ctx, b.o.Tenants)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if report.Opened, err = b.opens(ctx, work); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	published, end, err := b.publishPlans(ctx, work)
-	if err != nil {
-		return nil, nil, err
+	fresh := filepath.Join(b.Dir, "fresh")
+	if err := work.repository(ctx, fresh); err != nil {
+		return nil, err
 	}
-	plans = append(b.diffPlans(work), published...)
+	revisions := b.ours(work, oneRevisions, "diff", "--root", fresh, "--from", "HEAD~1", "--to", "HEAD")
+	plans = append(b.diffPlans(work), revisions)
 	if b.o.Alone {
-		return plans, end, nil
+		return plans, nil
 	}
 	small, err := b.site(ctx, b.o.small)
 	if err != nil {
-		return nil, end, err
+		return nil, err
 	}
 	plans = append(plans, b.diffPlan(small, opened, small.narrow, small.open))
 	plans = append(plans, b.peerPlans(work)...)
-	return append(plans, b.peerPlans(small)...), end, nil
+	return append(plans, b.peerPlans(small)...), nil
 }
 
 // plan is a series and how to take one run of it.

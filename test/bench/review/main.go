@@ -1,6 +1,5 @@
 // Command review measures what stands around a pull request, on a generated repository: `runtime-compiler diff` of one changed tenant, of one
-// line that opens egress for all, of a change that everything is compiled for, and of none; `publish` to a branch and to a registry, and
-// back; and beside them, in the same run, what others do for a pull request: `helm template` of both
+// line that opens egress for all, of a change that everything is compiled for, and of none; and beside them, in the same run, what others do for a pull request: `helm template` of both
 // sides and `dyff between` the results.
 //
 // Everything is measured from outside, whole process, start-up included: the kernel's own accounting of a finished child. Each series has one

@@ -23,16 +23,11 @@ type Opened struct {
 
 // The scenarios.
 const (
-	oneFolders      = "one tenant changed"
-	oneRevisions    = "one tenant changed, git revisions"
-	opened          = "one line opens egress for all tenants"
-	image           = "image of a runtime changed"
-	noChange        = "no change"
-	publishFirst    = "publish, a new branch"
-	publishNext     = "publish, a branch whose last commit differs in one tenant"
-	verifyBranch    = "publish --verify, a branch"
-	publishArtifact = "publish, an empty registry"
-	verifyArtifact  = "publish --verify, a registry"
+	oneFolders   = "one tenant changed"
+	oneRevisions = "one tenant changed, git revisions"
+	opened       = "one line opens egress for all tenants"
+	image        = "image of a runtime changed"
+	noChange     = "no change"
 )
 
 // Series is runs of one command line on one workload, or of the command lines that others need for it.

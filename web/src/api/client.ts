@@ -41,7 +41,8 @@ export const jobPath = (namespace: string, name: string, rest = '') =>
   `/api/v1/trainjobs/${part(namespace)}/${part(name)}${rest}`;
 export const pageOf = (namespace: string, name: string, tab = '') =>
   `/jobs/${part(namespace)}/${part(name)}${tab && `/${tab}`}`;
-export const createPath = (namespace?: string) => `/create${namespace ? `?ns=${part(namespace)}` : ''}`;
+export const createPath = (namespace?: string, runtime?: string) =>
+  `/create${namespace ? `?ns=${part(namespace)}` : ''}${runtime ? `&runtime=${part(runtime)}` : ''}`;
 export const repeatPath = (namespace: string, name: string) => `/create?from=${part(namespace)}/${part(name)}`;
 export const comparePath = (namespace: string, name: string) => `/compare?job=${part(namespace)}/${part(name)}`;
 export const reasonPage = (reason: string) => `/docs/failures/${part(reason)}`;

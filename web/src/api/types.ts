@@ -1,7 +1,7 @@
 // The answers of /api/v1. An absent field is unknown, never zero.
 
 export type Phase =
-  | 'Refused' | 'Queued' | 'Suspended' | 'Preempted' | 'Stopping' | 'Creating' | 'Scheduling' | 'Pulling'
+  | 'Refused' | 'Queued' | 'Suspended' | 'Preempted' | 'Stopping' | 'Creating' | 'Fetching' | 'Scheduling' | 'Pulling'
   | 'Starting' | 'Running' | 'Restarting' | 'Complete' | 'Failed';
 
 export interface Withheld { what: string; why: string }
@@ -35,6 +35,9 @@ export interface Job {
   restarts?: number; restartsAllowed?: number; attempts?: Attempt[];
   progress?: { percent?: number; remainingSeconds?: number; metrics?: Metric[]; updated?: string };
   times: { created: string; started?: string; ended?: string };
+  artifacts?: {
+    claim: string; folder: string; to?: string; state?: string; files?: number; bytes?: number; message?: string;
+  };
   logsURL?: string; conditions?: Condition[]; unknown?: Withheld[];
 }
 
@@ -60,5 +63,7 @@ export interface Event {
 }
 export interface Configuration { submitted?: string; asRun?: string; diff?: string; withheld?: Withheld[] }
 export interface PodUsage { pod: string; measured: boolean; milliCPU: number; memoryBytes: number }
+export interface Curve { metric: string; pod: string; points: { time: number; value: number }[] }
+export interface Curves extends Items<Curve> { from: string; to: string }
 export interface LogLine { time?: string; pod: string; role?: string; rank?: number; text: string }
 export interface Items<T> { items: T[]; withheld?: Withheld[] }

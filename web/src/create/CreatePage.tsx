@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { get, jobPath, pageOf, Problem } from '../api/client';
-import type { Items } from '../api/types';
+import type { Items, JobList } from '../api/types';
 import { Choice } from '../parts/Choice';
 import { useSession } from '../parts/Frame';
 import { Catch, Loading, Trouble, useTitle, Withheld } from '../parts/parts';
@@ -15,6 +15,7 @@ import { ReviewStep } from './ReviewStep';
 import { problemsOf, type Problems } from './rules';
 import { create, useCheck, type Choices, type Runtime } from './server';
 import { DataStep, ProgramStep, RuntimeStep, SizeStep } from './steps';
+import { wrongOf, type Template } from './template';
 import { change, parse, textOf } from './text';
 
 const YamlEditor = lazy(() => import('./YamlEditor'));
@@ -26,7 +27,10 @@ const steps: { title: string; fields: FieldName[] }[] = [
   { title: 'Review', fields: [] },
 ];
 
-// CreatePage makes a job: by a form, by YAML beside it, or by both. `from` is a job to begin with.
+const latest = 10;
+
+// CreatePage makes a job: by a form, by YAML beside it, or by both. It begins with the job `from`, with the `template`
+// of the namespace, or empty with the `runtime`.
 export function CreatePage() {
   const [query, setQuery] = useSearchParams();
   const session = useSession().data;
@@ -43,8 +47,20 @@ export function CreatePage() {
     queryFn: ({ signal }) => get<{ yaml: string }>(jobPath(from?.[1] ?? '', from?.[2] ?? '', '/clone'), signal) });
   const spaces = useQuery({ queryKey: ['namespaces'],
     queryFn: ({ signal }) => get<Items<string>>('/api/v1/namespaces', signal) }).data;
+  const templates = useQuery({ ...known, queryKey: ['templates', namespace],
+    queryFn: ({ signal }) => get<Items<Template>>(`/api/v1/templates${at}`, signal) }).data;
+  const runs = useQuery({ ...known, queryKey: ['runs', namespace],
+    queryFn: ({ signal }) => get<JobList>(`/api/v1/trainjobs${at}`, signal) }).data;
+  const right = templates?.items.filter((t) => t.findings.length === 0) ?? [];
+  const chosen = query.get('template');
+  const template = right.find((t) => t.name === chosen);
+  const start: [string, string][] = [['', 'An empty form'],
+    ...right.map((t): [string, string] => [`template=${t.name}`, `Template ${t.name}`]),
+    ...(runs?.items ?? []).filter((j) => j.user === session?.user).slice(0, latest)
+      .map((j): [string, string] => [`from=${j.namespace}/${j.name}`, `My run ${j.name}`])];
+  const begun = from ? `from=${query.get('from')}` : chosen ? `template=${chosen}` : '';
   const problem = [runtimes.error, choices.error, old.error].find((e) => e instanceof Problem);
-  const ready = runtimes.data && choices.data && (!from || old.data);
+  const ready = runtimes.data && choices.data && (!from || old.data) && (!chosen || templates);
   return (
     <PageSection isFilled className="create">
       <div className="heading">
@@ -53,7 +69,16 @@ export function CreatePage() {
           <Choice name="Namespace" options={(spaces?.items ?? []).map((n) => [n, n])} chosen={[namespace]}
             note={spaces?.withheld?.[0]?.why} choose={([ns]) => setQuery({ ns: ns ?? '' })} />
         )}
+        {start.length > 1 && (
+          <Choice name="Begin with" options={start} chosen={[begun]} note={templates?.withheld?.[0]?.why}
+            choose={([value]) => setQuery(`ns=${encodeURIComponent(namespace)}&${value ?? ''}`)} />
+        )}
       </div>
+      <Withheld items={wrongOf(templates?.items ?? [])} />
+      {chosen && templates && !template && (
+        <Alert variant="warning" isInline component="p"
+          title={`There is no template ${shown(chosen, 80)} to begin with`} />
+      )}
       {problem && <Trouble problem={problem as Problem} />}
       {session && !namespace && <p>Choose a namespace: a job is in one.</p>}
       {namespace && !ready && !problem && <Loading what="the form" />}
@@ -63,26 +88,28 @@ export function CreatePage() {
         </Alert>
       )}
       {ready && choices.data.create.allowed && (
-        <Editor key={`${namespace} ${query.get('from')}`} namespace={namespace} runtimes={runtimes.data}
-          choices={choices.data}
-          old={old.data?.yaml} />
+        <Editor key={`${namespace} ${begun}`} namespace={namespace} runtimes={runtimes.data} choices={choices.data}
+          old={old.data?.yaml ?? template?.yaml} wanted={query.get('runtime') ?? ''} />
       )}
     </PageSection>
   );
 }
 
 // begin returns the text of a new job: the default runtime, or the only one, and the queue of the platform.
-function begin(namespace: string, runtimes: Runtime[], choices: Choices): string {
+function begin(namespace: string, runtimes: Runtime[], choices: Choices, wanted: string): string {
   const current = runtimes.filter((r) => !r.deprecated);
-  const first = runtimes.find((r) => r.default) ?? (current.length === 1 ? current[0] : undefined);
+  const first = runtimes.find((r) => r.name === wanted) ?? runtimes.find((r) => r.default) ??
+    (current.length === 1 ? current[0] : undefined);
   return textOf(write(emptyJob('my-job', namespace), {
     ...(first ? { runtime: first.name, kind: first.kind } : {}), queue: choices.queue ?? '',
   }));
 }
 
-interface EditorProps { namespace: string; runtimes: Items<Runtime>; choices: Choices; old?: string }
-function Editor({ namespace, runtimes, choices, old }: EditorProps) {
-  const [text, setText] = useState(() => old ?? begin(namespace, runtimes.items, choices));
+interface EditorProps {
+  namespace: string; runtimes: Items<Runtime>; choices: Choices; old?: string; wanted: string;
+}
+function Editor({ namespace, runtimes, choices, old, wanted }: EditorProps) {
+  const [text, setText] = useState(() => old ?? begin(namespace, runtimes.items, choices, wanted));
   const [step, setStep] = useState(0);
   const [drafts, setDrafts] = useState<Problems>({});
   const [failed, setFailed] = useState<Problem>();
@@ -156,7 +183,9 @@ function Editor({ namespace, runtimes, choices, old }: EditorProps) {
               {step === 1 && <SizeStep {...props} />}
               {step === 2 && <ProgramStep {...props} />}
               {step === 3 && <DataStep {...props} />}
-              {step === 4 && <ReviewStep {...props} commands={current ? live.check?.commands : undefined} />}
+              {step === 4 && (
+                <ReviewStep {...props} text={text} commands={current ? live.check?.commands : undefined} />
+              )}
             </section>
           )}
         </Catch>

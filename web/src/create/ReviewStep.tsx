@@ -1,14 +1,17 @@
 import { Button, Checkbox, ToggleGroup, ToggleGroupItem } from '@patternfly/react-core';
 import { useState } from 'react';
+import { save } from '../job/save';
 import { counted, shown, visible } from '../words/format';
 import { FieldHelp } from './fields';
 import type { Commands } from './server';
 import type { StepProps } from './steps';
+import { fileOf } from './template';
 
 const records: [string, string][] = [['traffic', 'Traffic between ranks (Open MPI)'], ['waiting',
   'Time that ranks wait in MPI']];
 
-export function ReviewStep({ form, locked, set, runtime, commands }: StepProps & { commands?: Commands }) {
+interface Props extends StepProps { text: string; commands?: Commands }
+export function ReviewStep({ form, locked, set, runtime, text, commands }: Props) {
   const nodes = form.nodes ?? runtime?.nodes;
   const slots = form.slots ?? runtime?.slotsPerNode;
   const line = [
@@ -31,6 +34,12 @@ export function ReviewStep({ form, locked, set, runtime, commands }: StepProps &
         <Checkbox id="suspended" isChecked={form.suspend} isDisabled={!!locked.suspend} label="Create it suspended"
           onChange={(_, suspend) => set({ suspend })} />
         <FieldHelp term="Suspended" />
+      </div>
+      <div className="pair">
+        <Button variant="secondary" size="sm"
+          onClick={() => save(fileOf(text), `${form.name}.yaml`)}>Save as template</Button>
+        <span className="small">to commit as templates/{shown(form.name, 80)}.yaml</span>
+        <FieldHelp term="Template" />
       </div>
       {commands && <Same commands={commands} />}
     </>

@@ -22,6 +22,23 @@ export const fieldHelp = {
   Record: 'What is recorded of the run: who sends how much (Open MPI), and how long each rank waits in MPI.',
   Suspended: 'The job is made and has no pods until you resume it.',
   Runtime: 'The platform’s template of a job: image, MPI, machines and limits.',
+  Template: 'This job without its namespace, as a file for templates/ in the repository of the platform. Once it is ' +
+    'merged, “Begin with” offers it to all tenants that can use its runtime.',
+  'Runtime name': 'The name under which jobs ask for the runtime. It is the name of its file, too.',
+  Description: 'One sentence for people who choose a runtime.',
+  Documentation: 'The address of a page about the runtime, such as its guide or the notes of its image.',
+  Framework: 'What the image trains with. It decides which variables the ranks get.',
+  'MPI library': 'The family of the MPI in the image. It decides how mpirun learns its hosts.',
+  'MPI version': 'The version of the MPI in the image, such as 5.0.7.',
+  'Runtime image': 'The image of launcher and nodes, best with a digest: a tag may be pushed again.',
+  Profile: 'The HardwareProfile of the machines that run the nodes.',
+  'Least nodes': 'A job with fewer nodes is refused. Empty for 1.',
+  'Most nodes': 'A job with more nodes is refused. Empty for 100.',
+  'Usual nodes': 'How many nodes a job gets that asks for none. Empty for the least.',
+  Slots: 'How many ranks one node may run; auto for one per accelerator. Empty for 1.',
+  'CPU per node': 'What a node requests. Empty for all that the profile offers.',
+  'Memory per node': 'What a node requests. Empty for all that the profile offers.',
+  Launcher: 'The launcher is the first node, and runs ranks itself. Otherwise it is one pod more.',
 } as const;
 
 export type FieldTerm = keyof typeof fieldHelp;

@@ -24,14 +24,7 @@ export function RuntimeStep({ form, problems, runtimes, set }: StepProps) {
               onChange={() => set({ runtime: r.name, kind: r.kind })}
               label={<strong><Text most={80}>{r.name}</Text></strong>}
               description={r.description && <Text most={300}>{r.description}</Text>} />
-            <div className="marks">
-              {r.default && <Mark color="blue" text="default" tip="A job that names no runtime gets this one." />}
-              {r.deprecated && <Mark color="orange" text="deprecated" tip="It will go: choose another one." />}
-              {r.certified === 'stale' && <Mark color="orange" text="certification is stale"
-                tip="Its pods have changed since it was tested on this cluster." />}
-              {r.certified && r.certified !== 'stale' && <Mark color="green" text={`certified ${r.certified}`}
-                tip="On this day all its pairs of nodes were tested on this cluster." />}
-            </div>
+            <Marks of={r} />
             <dl className="facts">
               <dt>MPI</dt><dd>{[r.implementation, r.version].filter(Boolean).join(' ') || 'none'}</dd>
               {r.framework && <><dt>Framework</dt><dd>{shown(r.framework, 40)}</dd></>}
@@ -52,7 +45,21 @@ export function RuntimeStep({ form, problems, runtimes, set }: StepProps) {
   );
 }
 
-const range = (r: Runtime) => (r.maxNodes ? `${r.minNodes ?? 1} to ${r.maxNodes}` : 'not limited') +
+// Marks are what the platform says of a runtime.
+export function Marks({ of: r }: { of: Runtime }) {
+  return (
+    <div className="marks">
+      {r.default && <Mark color="blue" text="default" tip="A job that names no runtime gets this one." />}
+      {r.deprecated && <Mark color="orange" text="deprecated" tip="It will go: choose another one." />}
+      {r.certified === 'stale' && <Mark color="orange" text="certification is stale"
+        tip="Its pods have changed since it was tested on this cluster." />}
+      {r.certified && r.certified !== 'stale' && <Mark color="green" text={`certified ${r.certified}`}
+        tip="On this day all its pairs of nodes were tested on this cluster." />}
+    </div>
+  );
+}
+
+export const range = (r: Runtime) => (r.maxNodes ? `${r.minNodes ?? 1} to ${r.maxNodes}` : 'not limited') +
   (r.nodes ? `, ${r.nodes} unless you choose` : '');
 
 function Mark({ color, text, tip }: { color: 'blue' | 'orange' | 'green'; text: string; tip: string }) {

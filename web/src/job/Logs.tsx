@@ -2,7 +2,7 @@ import { Button, SearchInput, Switch, ToggleGroup, ToggleGroupItem } from '@patt
 import { AngleDownIcon } from '@patternfly/react-icons/dist/esm/icons/angle-down-icon';
 import { AngleUpIcon } from '@patternfly/react-icons/dist/esm/icons/angle-up-icon';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from 'react';
 import { useSearchParams } from 'react-router';
 import type { Problem } from '../api/client';
 import { listen } from '../api/stream';
@@ -147,33 +147,49 @@ interface ViewProps {
   setFollow: (follow: boolean) => void;
 }
 
+// block is how many lines are laid out as one: at each change the layout goes through all that there are.
+const block = 50;
+const lineHeight = 20;
+
 // LogView draws only the lines in sight.
 function LogView({ store, pattern, target, follow, setFollow, wrap, times }: ViewProps) {
   const box = useRef<HTMLDivElement>(null);
-  const count = store.lines.length;
-  // A new function would make it measure all lines again, many times a second.
-  const getItemKey = useCallback((i: number) => store.lines[i]?.id ?? i, [store]);
+  const first = Math.floor(store.dropped / block);
+  const end = store.dropped + store.lines.length;
+  // A new function would make it measure all blocks again, many times a second.
+  const getItemKey = useCallback((i: number) => first + i, [first]);
   const rows = useVirtualizer({
-    count, getScrollElement: () => box.current, estimateSize: () => 20, overscan: 20, getItemKey,
+    count: Math.ceil(end / block) - first, getScrollElement: () => box.current,
+    estimateSize: () => block * lineHeight, overscan: 1, getItemKey,
   });
+  const height = rows.getTotalSize();
+  useLayoutEffect(() => {
+    if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [follow, end, height]);
   useEffect(() => {
-    if (follow && count > 0) rows.scrollToIndex(count - 1, { align: 'end' });
-  }, [follow, count, rows]);
-  useEffect(() => {
-    if (target !== undefined && !follow) rows.scrollToIndex(store.indexOf(target), { align: 'center' });
-  }, [target, follow, rows, store]);
+    if (target === undefined || follow || !box.current) return undefined;
+    const start = rows.getOffsetForIndex(Math.floor(target / block) - first, 'start')?.[0] ?? 0;
+    rows.scrollToOffset(start + (target % block) * lineHeight - box.current.clientHeight / 2);
+    // Wrapped lines are higher: where the line is shows once it is drawn.
+    const timer = setTimeout(() => box.current?.querySelector('.target')?.scrollIntoView({ block: 'nearest' }), 50);
+    return () => clearTimeout(timer);
+  }, [target, follow, rows, first]);
   const stop = () => setFollow(false);
   return (
     <div className={`log ${wrap ? 'wrap' : ''}`} ref={box} tabIndex={0} role="log" aria-label="Log of the job"
       aria-live="off" onWheel={(e) => { if (e.deltaY < 0 && follow) stop(); }}
       onKeyDown={(e) => { if (follow && ['ArrowUp', 'PageUp', 'Home'].includes(e.key)) stop(); }}>
-      <div style={{ height: rows.getTotalSize(), position: 'relative' }}>
+      <div style={{ height, position: 'relative' }}>
         {rows.getVirtualItems().map(({ index, key, start }) => {
-          const line = store.lines[index];
-          return line && (
-            <div key={key} data-index={index} ref={rows.measureElement} style={{ transform: `translateY(${start}px)` }}
-              className={`line ${line.id === target ? 'target' : ''}`}>
-              <LineText line={line} pattern={pattern} times={times} />
+          const from = (first + index) * block - store.dropped;
+          return (
+            <div key={key} data-index={index} ref={rows.measureElement} className="block"
+              style={{ transform: `translateY(${start}px)` }}>
+              {store.lines.slice(Math.max(0, from), from + block).map((line) => (
+                <div key={line.id} className={`line ${line.id === target ? 'target' : ''}`}>
+                  <LineText line={line} pattern={pattern} times={times} />
+                </div>
+              ))}
             </div>
           );
         })}
@@ -190,7 +206,7 @@ function sourceOf(line: Line): { name: string; colour: number } {
   return { name: index === undefined ? clip(line.pod ?? '', 24) : `node ${index}`, colour: 9 };
 }
 
-function LineText({ line, pattern, times }: { line: Line; pattern?: RegExp; times: boolean }) {
+const LineText = memo(function LineText({ line, pattern, times }: { line: Line; pattern?: RegExp; times: boolean }) {
   const { name, colour } = sourceOf(line);
   const text = visible(clip(line.text));
   return (
@@ -202,4 +218,4 @@ function LineText({ line, pattern, times }: { line: Line; pattern?: RegExp; time
       </bdi>
     </>
   );
-}
+});

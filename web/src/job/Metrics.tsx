@@ -2,10 +2,11 @@ import { Problem } from '../api/client';
 import type { JobDetail } from '../api/types';
 import { Empty, Help, Loading, Text, Trouble, Withheld, Word } from '../parts/parts';
 import { bytes } from '../words/format';
+import { Curves } from './Curves';
 import { podsOf } from './pods';
 import { cores, useUsage } from './Workers';
 
-// Metrics shows what each pod uses now.
+// Metrics shows what each pod uses now, and what it used before.
 export function Metrics({ detail: { job }, path }: { detail: JobDetail; path: string }) {
   const { data, error } = useUsage(path);
   if (error instanceof Problem && !data) return <Trouble problem={error} />;
@@ -37,6 +38,7 @@ export function Metrics({ detail: { job }, path }: { detail: JobDetail; path: st
           </table>
         </div>
       )}
+      <Curves path={path} names={roles} />
     </>
   );
 }

@@ -6,7 +6,7 @@ import { type ReactNode } from 'react';
 import { Link } from 'react-router';
 import { pageOf, reasonPage } from '../api/client';
 import type { Job, JobDetail } from '../api/types';
-import { ownerOf } from '../jobs/filter';
+import { frameworkOf, ownerOf } from '../jobs/filter';
 import { Help, Text, Word } from '../parts/parts';
 import { bytes, clock, shown, since, span } from '../words/format';
 import type { Term } from '../words/help';
@@ -15,6 +15,7 @@ import { Failure } from './Failure';
 import { timelineOf } from './timeline';
 import { Topology } from './Topology';
 
+type Artifacts = NonNullable<Job['artifacts']>;
 type Fact = [term: Term, value: ReactNode];
 
 export function Overview({ detail, now }: { detail: JobDetail; now: number }) {
@@ -73,18 +74,28 @@ function Facts({ facts }: { facts: Fact[] }) {
 
 function jobFacts(job: Job, now: number): Fact[] {
   const r = job.runtime;
-  const mpi = [r.implementation, r.version].filter(Boolean).join(' ');
+  const kind = [r.implementation, r.version].filter(Boolean).join(' ') || frameworkOf(job);
   return [
-    ['Runtime', <><Text>{r.name}</Text>{mpi && ` (${shown(mpi, 60)})`}</>],
+    ['Runtime', <><Text>{r.name}</Text>{kind && ` (${shown(kind, 60)})`}</>],
     ['Run by', <Text>{job.executor}</Text>],
     ['Slots', job.world ? `${job.world.slots} = ${job.world.nodes} nodes × ${job.world.slotsPerNode}` : '–'],
     ['Owner', <Text>{ownerOf(job)}</Text>],
     ['Created', `${clock(job.times.created)} UTC`],
     ['Duration', since(job.times.started, job.times.ended, now)],
+    ...(job.artifacts ? [['Artifacts', <Text>{artifactsText(job.artifacts)}</Text>] as Fact] : []),
     ...(job.logsURL && /^https?:\/\//.test(job.logsURL)
       ? [['Kept logs', <a href={job.logsURL} rel="noreferrer noopener" target="_blank">Open the log store</a>] as Fact]
       : []),
   ];
+}
+
+function artifactsText({ state, to = '', claim, folder, files = 0, bytes: size = 0, message = '' }: Artifacts) {
+  switch (state) {
+    case 'Copied': return `${to}: ${files} files, ${bytes(size)}`;
+    case 'Copying': return `being copied to ${to}${message && `: ${message}`}`;
+    case 'Failed': return `not copied to ${to}: ${message}`;
+    default: return `kept on the claim ${claim}, in folder artifacts/${folder}`;
+  }
 }
 
 function queueFacts({ queue }: Job): Fact[] {

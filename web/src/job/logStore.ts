@@ -62,8 +62,6 @@ export class LogStore {
     this.#tell();
   }
 
-  indexOf(id: number) { return id - this.dropped; }
-
   close() {
     clearTimeout(this.#timer);
     clearTimeout(this.#slice);

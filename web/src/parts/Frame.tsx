@@ -30,7 +30,10 @@ export function Frame() {
         <MastheadBrand><NavLink to="/jobs" className="brand"><Mark />Lockstep</NavLink></MastheadBrand>
       </MastheadMain>
       <MastheadContent>
-        <nav aria-label="Pages" className="pages"><NavLink to="/jobs">Jobs</NavLink><a href="/docs/">Docs</a></nav>
+        <nav aria-label="Pages" className="pages">
+          <NavLink to="/jobs">Jobs</NavLink><NavLink to="/runtimes">Runtimes</NavLink>
+          <NavLink to="/cluster">Cluster</NavLink><a href="/docs/">Docs</a>
+        </nav>
         <div className="identity">
           {session && (
             <span className="who">

@@ -2,7 +2,6 @@ package disk
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"lockstep.dev/lockstep/pkg/compile/emit"
 )
 
 // put writes files below a folder. A name that ends in / is a folder, a content that begins with -> a symbolic link.
@@ -90,58 +91,37 @@ func stage(t *testing.T, dir *Dir, files map[string]string) {
 	}
 }
 
-// many are more files than may be linked for a handful of changed ones.
-func many() map[string]string {
-	files := map[string]string{}
-	for i := range thousands + 100 {
-		files[fmt.Sprintf("c1/t/%04d.yaml", i)] = "same"
-	}
-	return files
-}
-
 func TestCommit(t *testing.T) {
 	present := map[string]string{
-		"c1/t/a.yaml": "a", "c1/t/b.yaml": "b", "c1/gone/x.yaml": "x", "c2/a.yaml": "a",
-		"README.md": "mine", "c1/t/notes/n": "mine", "c1/t/empty/": "", "c1/gone2/x.yaml": "x", "c1/gone2/mine": "mine", "link": "->nowhere",
+		"c1/t/a.yaml": "a", "c1/t/b.yaml": "b", "c1/gone/x.yaml": "x", "c2/a.yaml": "a", "README.md": "mine",
+		"c1/t/notes/n": "mine", "c1/t/empty/": "", "c1/gone2/x.yaml": "x", "c1/gone2/mine": "mine", "link": "->nowhere",
 	}
 	type args struct {
-		more    map[string]string
+		interim []byte
 		written map[string]string
 		removed []string
 	}
 	cases := map[string]struct {
 		reason string
 		args   args
-		// replaced is the folder that is another one afterwards; empty means none.
-		replaced string
 	}{
-		"Nothing":   {"nothing changed: nothing happens", args{}, ""},
-		"One":       {"one file takes its place by a rename", args{written: map[string]string{"c1/t/a.yaml": "a2"}}, ""},
-		"OneGone":   {"a file goes, and its folder", args{removed: []string{"c1/gone/x.yaml"}}, ""},
-		"OneNew":    {"a file comes, and its folders", args{written: map[string]string{"c3/new/a.yaml": "n"}}, ""},
-		"Folder":    {"only the folder that holds all changes is exchanged", args{written: map[string]string{"c1/t/a.yaml": "a2", "c1/t/n.yaml": "n"}}, "c1/t"},
-		"Cluster":   {"changes in two folders of a cluster", args{written: map[string]string{"c1/t/a.yaml": "a2", "c1/new/n.yaml": "n"}, removed: []string{"c1/gone/x.yaml", "c1/gone2/x.yaml"}}, "c1"},
-		"All":       {"changes in two clusters", args{written: map[string]string{"c1/t/a.yaml": "a2", "c3/n.yaml": "n"}, removed: []string{"c2/a.yaml"}}, "."},
-		"Git":       {"a checkout stays where git finds it", args{more: map[string]string{".git/HEAD": "mine"}, written: map[string]string{"c1/t/a.yaml": "a2", "c2/a.yaml": "a2"}, removed: []string{"c1/gone/x.yaml"}}, ""},
-		"Handful":   {"thousands are not linked for two", args{more: many(), written: map[string]string{"c1/t/a.yaml": "a2", "c2/a.yaml": "a2"}}, ""},
-		"Thousands": {"many changes among thousands", args{more: many(), written: many()}, "c1/t"},
+		"Nothing": {"nothing changed: nothing happens", args{}},
+		"One":     {"one file is another", args{written: map[string]string{"c1/t/a.yaml": "a2"}}},
+		"OneGone": {"a file goes, and its folder", args{removed: []string{"c1/gone/x.yaml"}}},
+		"OneNew":  {"a file comes, and its folders", args{[]byte("i"), map[string]string{"c3/a.yaml": "n", emit.Record: "r"}, nil}},
+		"All": {"all of it", args{
+			[]byte("i"), map[string]string{"c1/t/a.yaml": "a2", "c1/new/n.yaml": "n", emit.Record: "r"},
+			[]string{"c1/gone/x.yaml", "c1/gone2/x.yaml", "c2/a.yaml"},
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "dist")
 			put(t, folder, present)
-			put(t, folder, tc.args.more)
-			if err := os.Chmod(filepath.Join(folder, "c1", "t"), 0o700); err != nil {
-				t.Fatal(err)
-			}
 			want := list(t, folder)
 			was := map[string]fs.FileInfo{}
 			for file := range want {
 				was[file] = stat(t, filepath.Join(folder, file))
-			}
-			folders := map[string]fs.FileInfo{}
-			for _, f := range []string{".", "c1", "c1/t"} {
-				folders[f] = stat(t, filepath.Join(folder, f))
 			}
 			maps.Copy(want, tc.args.written)
 			for _, file := range tc.args.removed {
@@ -150,10 +130,7 @@ func TestCommit(t *testing.T) {
 
 			dir := open(t, folder)
 			stage(t, dir, tc.args.written)
-			if err := dir.Commit(tc.args.removed, len(tc.args.more)); err != nil {
-				t.Fatal(err)
-			}
-			if err := dir.Close(); err != nil {
+			if err := errors.Join(dir.Commit(tc.args.interim, tc.args.removed), dir.Close()); err != nil {
 				t.Fatal(err)
 			}
 
@@ -161,23 +138,69 @@ func TestCommit(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			for file := range want {
-				if _, changed := tc.args.written[file]; !changed && !strings.HasSuffix(file, "/") {
-					if now := stat(t, filepath.Join(folder, file)); !os.SameFile(now, was[file]) || !now.ModTime().Equal(was[file].ModTime()) {
-						t.Errorf("%s is another file, or was touched", file)
-					}
+				_, changed := tc.args.written[file]
+				if changed || strings.HasSuffix(file, "/") {
+					continue
 				}
-			}
-			for f, info := range folders {
-				now := stat(t, filepath.Join(folder, f))
-				if replaced := tc.replaced != "" && (f == tc.replaced || isBelow(tc.replaced, f) || tc.replaced == "."); os.SameFile(now, info) == replaced {
-					t.Errorf("%s: folder %s was replaced: %t", tc.reason, f, !replaced)
-				}
-				if now.Mode() != info.Mode() {
-					t.Errorf("folder %s has mode %v, want %v", f, now.Mode(), info.Mode())
+				now := stat(t, filepath.Join(folder, file))
+				if !os.SameFile(now, was[file]) || !now.ModTime().Equal(was[file].ModTime()) {
+					t.Errorf("%s is another file, or was touched", file)
 				}
 			}
 			onlyChild(t, folder)
 		})
+	}
+}
+
+// TestBroken: a commit that cannot begin leaves the folder as it was and reports that. One that breaks off has made the
+// interim record, and reports that the files of two builds are there.
+func TestBroken(t *testing.T) {
+	folder := t.TempDir()
+	present := map[string]string{emit.Record: "old", "c/a.yaml": "1", "file": "mine", "c/taken.yaml/mine": "mine"}
+	put(t, folder, present)
+	dir := open(t, folder)
+	stage(t, dir, map[string]string{emit.Record: "new", "c/a.yaml": "2", "file/b.yaml": "2"})
+	err := dir.Commit([]byte("both"), nil)
+	if err == nil || !strings.Contains(err.Error(), "output folder `"+folder+"`, which stays as it was: ") {
+		t.Errorf("error %v", err)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(present, list(t, folder)); diff != "" {
+		t.Errorf("it could not begin (-want +got):\n%s", diff)
+	}
+
+	dir = open(t, folder)
+	stage(t, dir, map[string]string{emit.Record: "new", "c/a.yaml": "2", "c/taken.yaml": "2"})
+	err = dir.Commit([]byte("both"), nil)
+	if err == nil || !strings.Contains(err.Error(), "`"+folder+"`, which holds files of two builds until the next one: ") {
+		t.Errorf("error %v", err)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	present[emit.Record], present["c/a.yaml"] = "both", "2"
+	if diff := cmp.Diff(present, list(t, folder)); diff != "" {
+		t.Errorf("it broke off (-want +got):\n%s", diff)
+	}
+}
+
+// TestInterrupted: files that a build has left waiting go with the next one, and git does not see them until then.
+func TestInterrupted(t *testing.T) {
+	folder := t.TempDir()
+	put(t, folder, map[string]string{"mine": "m"})
+	dir := open(t, folder)
+	stage(t, dir, map[string]string{"c/a.yaml": "2"})
+	if got := list(t, filepath.Join(folder, area)); got[".gitignore"] != "*\n" || len(got) != 2 {
+		t.Errorf("the area holds %v", got)
+	}
+	if err := dir.lock.Close(); err != nil { // as the kernel does if the process is killed
+		t.Fatal(err)
+	}
+	open(t, folder)
+	if diff := cmp.Diff(map[string]string{"mine": "m"}, list(t, folder)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -198,25 +221,6 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestNothingBeside: where nothing can be made beside the folder, all waits inside, and what belongs to one cluster still comes at once.
-func TestNothingBeside(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "dist")
-	put(t, folder, map[string]string{"c/a.yaml": "1", "c/b.yaml": "1", "d/a.yaml": "1", "mine": "m"})
-	for _, files := range []map[string]string{{"c/a.yaml": "2", "c/b.yaml": "2"}, {"c/a.yaml": "3", "d/a.yaml": "3"}} {
-		want := list(t, folder)
-		maps.Copy(want, files)
-		dir := open(t, folder)
-		dir.stage.places = []string{filepath.Join(folder, "mine", "no"), filepath.Join(folder, ".lockstep-next")}
-		stage(t, dir, files)
-		if err := errors.Join(dir.Commit(nil, 0), dir.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, list(t, folder)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-}
-
 // TestSymlink: a link out of the folder is not followed.
 func TestSymlink(t *testing.T) {
 	outside, folder := t.TempDir(), t.TempDir()
@@ -226,7 +230,7 @@ func TestSymlink(t *testing.T) {
 		t.Error("a file was read through a link")
 	}
 	stage(t, dir, map[string]string{"link/a.yaml": "x", "link/b.yaml": "x"})
-	if err := dir.Commit(nil, 0); err == nil {
+	if err := dir.Commit(nil, nil); err == nil {
 		t.Error("files were written through a link")
 	}
 	if diff := cmp.Diff(map[string]string{}, list(t, outside)); diff != "" {
@@ -257,21 +261,4 @@ func TestSame(t *testing.T) {
 			t.Errorf("%s: found %t, same %t, error %v", name, found, same, err)
 		}
 	}
-}
-
-// TestBusyAfterExchange: the lock goes over to the tree that came into place.
-func TestBusyAfterExchange(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "dist")
-	dir := open(t, folder)
-	stage(t, dir, map[string]string{"c/a.yaml": "a", "d/a.yaml": "a"})
-	if err := dir.Commit(nil, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(folder); !errors.Is(err, ErrBusy) {
-		t.Errorf("a second Open gives %v, want ErrBusy", err)
-	}
-	if err := dir.Close(); err != nil {
-		t.Fatal(err)
-	}
-	open(t, folder)
 }

@@ -1,21 +1,12 @@
 // Package disk is the output folder on a real file system, the only package below pkg/compile that writes.
 //
-// It never leaves its folder and the staging area beside it, not even through symbolic links. While a folder is open nobody else
-// can open it: two builds into one folder would mix their files.
+// It never leaves its folder, not even through symbolic links. While a folder is open no other process can open it: two
+// builds into one folder would mix their files.
 //
-// Whoever reads the folder finds the old tree or the new one, never a mixture, whenever the process is killed:
-//
-//   - Staging. New files are written to `.<name>.lockstep` beside the folder, or to `.lockstep-next` in it where nothing can be made
-//     beside it, or where it is a mount. A full disk is noticed here, when nothing has changed yet.
-//   - One changed file takes its place by a rename.
-//   - More take theirs by an exchange: the smallest folder that holds all of them is made a second time, from what is staged and
-//     from hard links to all other files, whoever owns them, and the two change places in one step. Files that stay are the same files
-//     as before, with the same time of modification.
-//   - Where an exchange is impossible, or would link thousands of files for a handful of changed ones, files are renamed one by one,
-//     which takes some microseconds each. A journal lets the next Open finish what was interrupted: this is the only way to see a
-//     mixture, and it does not outlive the next build.
-//
-// What an interruption leaves in the staging area goes with the next Open.
+// New files wait in `.lockstep-next` in the folder until all are there, so that a full disk or a mistake in the specs
+// leaves the old tree. Commit then renames them into their places, one by one. A reader in this moment, and a process
+// that is killed in it, sees files of both trees. The record owns the files of both meanwhile, so that the next build
+// replaces and removes them as its own.
 package disk
 
 import (
@@ -24,31 +15,42 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
 	"syscall"
 
+	"lockstep.dev/lockstep/pkg/compile/emit"
 	"lockstep.dev/lockstep/pkg/compile/source"
 )
 
-// Dir is an open output folder; it implements emit.Dir.
+// area is the folder in which files wait. Their names are numbers there, so that no reader of manifests takes them for
+// some, and git does not see them.
+const area = ".lockstep-next"
+
+// Dir is an open output folder. It implements emit.Dir.
 type Dir struct {
-	// name is how the caller calls the folder, path where it is: absolute and without symbolic links.
+	// name is the folder as the caller calls it, path its absolute path without symbolic links.
 	name, path string
 	root       *os.Root
-	// locks are the folder itself, and what an exchange puts in its place. The kernel drops a lock when the file is closed or the
-	// process ends, however it ends.
-	locks []*os.File
-	stage stagingArea
-	// created says that Open has made the folder.
+	// lock is the folder itself. The kernel drops the lock when the process ends, however it ends.
+	lock *os.File
+	// created is true if Open has made the folder.
 	created bool
+
+	mu sync.Mutex
+	// staged are the files that wait: by their name in the folder, the name in the area.
+	staged map[string]string
 }
 
-// ErrBusy says that another build has the folder open.
+// ErrBusy is the error of Open while another build has the folder open.
 var ErrBusy = errors.New("another build is writing to")
 
-// Open opens a folder, which is created where it does not exist, and finishes or discards what an interrupted build has left. The
-// error is ErrBusy while another build has it open.
+// Open opens a folder, which it creates if it does not exist, and discards what an interrupted build has left waiting.
 func Open(name string) (*Dir, error) {
 	_, missing := os.Lstat(name)
 	if err := os.MkdirAll(name, 0o755); err != nil {
@@ -61,38 +63,18 @@ func Open(name string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open output folder: %w", err)
 	}
-	dir := &Dir{name: name, path: absolute, created: missing != nil}
+	dir := &Dir{name: name, path: absolute, created: missing != nil, staged: map[string]string{}}
 	if err := dir.lockAndOpen(); err != nil {
 		return nil, err
 	}
-	dir.stage.places = stagingPlaces(absolute)
-	if err := dir.recoverInterrupted(); err != nil {
+	if err := dir.discardArea(); err != nil {
 		dir.Close()
 		return nil, fmt.Errorf("repair output folder `%s`: %w", name, err)
 	}
 	return dir, nil
 }
 
-// stagingPlaces are where the staging area of a folder can be, the best one first. Nothing can be renamed into a folder that is a mount, such
-// as a volume of a container, from beside it.
-func stagingPlaces(folder string) []string {
-	beside, inside := filepath.Join(filepath.Dir(folder), "."+filepath.Base(folder)+".lockstep"), filepath.Join(folder, ".lockstep-next")
-	if isMount(folder) {
-		return []string{inside}
-	}
-	return []string{beside, inside}
-}
-
-// WasInterrupted reports whether a build into an output folder has left something that the next Open finishes or discards.
-func WasInterrupted(output string) bool {
-	folder, err := filepath.EvalSymlinks(output)
-	if err == nil {
-		folder, err = filepath.Abs(folder)
-	}
-	return err == nil && len((&stagingArea{places: stagingPlaces(folder)}).leftAreas()) > 0
-}
-
-// lockAndOpen locks the folder. Another build may exchange it between opening and locking, so that the lock is on what was there before.
+// lockAndOpen locks the folder. Another build may remove its new and empty folder between opening and locking.
 func (d *Dir) lockAndOpen() error {
 	for {
 		folder, err := lockFolder(d.path, d.name)
@@ -104,11 +86,11 @@ func (d *Dir) lockAndOpen() error {
 			folder.Close()
 			return fmt.Errorf("open output folder: %w", err)
 		}
-		if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, locked) {
+		if now, err := os.Stat(d.path); err == nil && !os.SameFile(now, locked) {
 			folder.Close()
 			continue
 		}
-		d.locks = []*os.File{folder}
+		d.lock = folder
 		if d.root, err = os.OpenRoot(d.path); err != nil {
 			folder.Close()
 			return fmt.Errorf("open output folder: %w", err)
@@ -117,7 +99,7 @@ func (d *Dir) lockAndOpen() error {
 	}
 }
 
-// lockFolder locks the folder and no file in it, so that nothing is left behind that somebody would commit.
+// lockFolder locks the folder and no file in it, so that no file is left that a user would commit.
 func lockFolder(path, name string) (*os.File, error) {
 	folder, err := os.Open(path)
 	if err != nil {
@@ -136,17 +118,23 @@ func lockFolder(path, name string) (*os.File, error) {
 	return nil, err
 }
 
-// Close discards what is staged, closes the folder and lets others open it. A folder that Open has made and that is still empty goes.
+// discardArea removes the area. On a read-only file system it fails only if there is one.
+func (d *Dir) discardArea() error {
+	if _, err := d.root.Lstat(area); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return d.root.RemoveAll(area)
+}
+
+// Close discards the files that wait, closes the folder and lets others open it. A folder that Open has made and that is
+// still empty goes.
 func (d *Dir) Close() error {
-	errs := []error{d.stage.discard(), d.root.Close()}
+	err := errors.Join(d.discardArea(), d.root.Close())
 	if d.created {
-		// It fails where the folder is in use.
+		// It fails if the folder is in use.
 		_ = os.Remove(d.path)
 	}
-	for _, lock := range d.locks {
-		errs = append(errs, lock.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(err, d.lock.Close())
 }
 
 // ReadFile returns the content of a file.
@@ -187,13 +175,118 @@ func equalContent(file io.Reader, data []byte) (bool, error) {
 	}
 }
 
-// Stage writes the next content of a file to the staging area.
+// Stage writes the next content of a file to the area.
 func (d *Dir) Stage(name string, data []byte) error {
-	return d.nameFolderInError(d.stage.write(name, data))
+	waiting, err := d.nextPlace(name)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(d.path, waiting), data, 0o644) //nolint:gosec // others read it
+	}
+	return d.nameFolderInError("which stays as it was", err)
 }
 
-// nameFolderInError names the folder as the caller calls it: that the staging area is elsewhere is of no interest.
-func (d *Dir) nameFolderInError(err error) error {
+// nextPlace returns the name in the area for a file. It makes the area for the first one.
+func (d *Dir) nextPlace(name string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.staged) == 0 {
+		if err := d.root.Mkdir(area, 0o755); err != nil {
+			return "", err
+		}
+		if err := d.root.WriteFile(path.Join(area, ".gitignore"), []byte("*\n"), 0o644); err != nil {
+			return "", err
+		}
+	}
+	place := path.Join(area, strconv.Itoa(len(d.staged)))
+	d.staged[name] = place
+	return place, nil
+}
+
+// Commit brings the staged files into the folder, the record last, and removes others. It is the last use of a Dir.
+func (d *Dir) Commit(interim []byte, removed []string) error {
+	if len(d.staged)+len(removed) == 0 {
+		return nil
+	}
+	if err := d.prepare(interim); err != nil {
+		return d.nameFolderInError("which stays as it was", err)
+	}
+	if err := d.move(interim != nil, removed); err != nil {
+		return d.nameFolderInError("which holds files of two builds until the next one", err)
+	}
+	return nil
+}
+
+// interimRecord is the name under which the record for the time of the commit waits.
+const interimRecord = "interim"
+
+// prepare makes all that needs room on the disk: the record in between, and folders.
+func (d *Dir) prepare(interim []byte) error {
+	if interim != nil {
+		waiting, err := d.nextPlace(interimRecord)
+		if err != nil {
+			return err
+		}
+		if err := d.root.WriteFile(waiting, interim, 0o644); err != nil {
+			return err
+		}
+	}
+	folders := map[string]bool{}
+	for name := range d.staged {
+		folder := path.Dir(name)
+		if folders[folder] {
+			continue
+		}
+		folders[folder] = true
+		// It does not follow a link out of the folder.
+		if err := d.root.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dir) move(interim bool, removed []string) error {
+	if interim {
+		if err := d.root.Rename(d.staged[interimRecord], emit.Record); err != nil {
+			return err
+		}
+		delete(d.staged, interimRecord)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.staged)) {
+		if name == emit.Record {
+			continue
+		}
+		if err := d.root.Rename(d.staged[name], name); err != nil {
+			return err
+		}
+	}
+	for _, name := range removed {
+		if err := d.removeWithEmptyFolders(name); err != nil {
+			return err
+		}
+	}
+	if record, changed := d.staged[emit.Record]; changed {
+		if err := d.root.Rename(record, emit.Record); err != nil {
+			return err
+		}
+	}
+	return d.discardArea()
+}
+
+// removeWithEmptyFolders removes a file and the folders above it that are empty then.
+func (d *Dir) removeWithEmptyFolders(name string) error {
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if d.root.Remove(folder) != nil {
+			return nil //nolint:nilerr // not empty
+		}
+	}
+	return nil
+}
+
+// nameFolderInError names the folder as the caller calls it, in what state it is, and why.
+func (d *Dir) nameFolderInError(state string, err error) error {
 	var at *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -204,5 +297,5 @@ func (d *Dir) nameFolderInError(err error) error {
 	case errors.As(err, &link):
 		err = link.Err
 	}
-	return fmt.Errorf("output folder `%s`, which stays as it was: %w", d.name, err)
+	return fmt.Errorf("output folder `%s`, %s: %w", d.name, state, err)
 }

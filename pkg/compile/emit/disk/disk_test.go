@@ -37,7 +37,7 @@ func TestBusy(t *testing.T) {
 			t.Errorf("a second Open of %s gives %v, want ErrBusy", name, err)
 		}
 	}
-	if err := first.Commit(nil, 0); err != nil {
+	if err := first.Commit(nil, nil); err != nil {
 		t.Fatalf("what the first build has staged is disturbed: %v", err)
 	}
 	if err := first.Close(); err != nil {

@@ -48,14 +48,17 @@ func (c *originCarrier) carryOrigins(old *object.Node, from *origin.Origin, fres
 }
 
 func (c *originCarrier) carryEntries(old *object.Node, from *origin.Origin, fresh *object.Node, path []pathSegment) {
-	for i := range old.Children {
-		if key := old.Children[i].Key; fresh.Get(key) == nil {
-			c.noteRemoved(append(slices.Clone(path), pathSegment{name: key, index: -1}))
-		}
-	}
+	left := old.Children // entries are sorted by key
 	for i := range fresh.Children {
 		child := &fresh.Children[i]
-		before := old.Get(child.Key)
+		for len(left) > 0 && left[0].Key < child.Key {
+			c.noteRemoved(append(slices.Clone(path), pathSegment{name: left[0].Key, index: -1}))
+			left = left[1:]
+		}
+		var before *object.Node
+		if len(left) > 0 && left[0].Key == child.Key {
+			before, left = &left[0], left[1:]
+		}
 		if before != nil && before.Kind == child.Kind && before.Text == child.Text && sameInMemory(before.Children, child.Children) {
 			child.From = before.From
 			continue
@@ -66,6 +69,9 @@ func (c *originCarrier) carryEntries(old *object.Node, from *origin.Origin, fres
 			continue
 		}
 		c.markAdded(child, below)
+	}
+	for i := range left {
+		c.noteRemoved(append(slices.Clone(path), pathSegment{name: left[i].Key, index: -1}))
 	}
 }
 

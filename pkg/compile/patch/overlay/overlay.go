@@ -3,15 +3,16 @@
 // Read reads overlays/<cluster>/kustomization.yaml and what it names, from the fs.FS of the specs: nothing from elsewhere, no
 // plugin. A patch whose file is Jsonnet is a function of an object (function_patch.go), the one thing that kustomize does not
 // have. An Overlay is a list of steps in the order of kustomize: patches, labels, annotations, replicas, images, replacements. Apply picks the objects that a step is for by the rules of kustomize's own selectors and hands these, and no others,
-// to sigs.k8s.io/kustomize/api; a cluster of many objects costs no more than looking at their names, and an object that a
-// step is for some tenths of a millisecond. What comes back keeps its
-// origins, except for values that the step changed: these come from the patch, and remember what they overrode.
+// to sigs.k8s.io/kustomize/api. A cluster of many objects costs no more than looking at their names, and an object
+// that a step is for some tenths of a millisecond, or some hundredths if the step is plain (apply_directly.go). What
+// comes back keeps its origins, except for values that the step changed: these come from the patch, and remember what
+// they overrode.
 //
 // It is stricter than kustomize, which skips in silence: a step that is for no object of the whole cluster is an error, one that
 // changes nothing a warning (ReportIneffective). Whatever would rename objects is refused, because others refer to them by name.
 //
-// Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded (patch_specs.go); what is plain
-// in them takes no build of kustomize (apply_to_spec.go).
+// Patches whose target is a spec (group lockstep.dev) change the specs of this cluster before they are decoded
+// (patch_specs.go).
 package overlay
 
 import (

@@ -253,3 +253,27 @@ func BenchmarkApply(b *testing.B) {
 		o.Apply(append([]object.Object{}, objects...), &diag.List{})
 	}
 }
+
+// BenchmarkManyPatches applies 400 patches, which write 20 keys, to each of 145 objects.
+func BenchmarkManyPatches(b *testing.B) {
+	const many = 400
+	for name, patch := range map[string]string{
+		"operations": "- {op: add, path: /metadata/labels/l%d, value: x}",
+		"merges":     "{apiVersion: apps/v1, kind: Deployment, metadata: {name: any, annotations: {example.org/a%d: x}}}",
+	} {
+		b.Run(name, func(b *testing.B) {
+			kustomization := "patches:\n"
+			for i := range many {
+				kustomization += "- target: {kind: Deployment}\n  patch: |-\n    " + fmt.Sprintf(patch, i%20) + "\n"
+			}
+			o := read(b, folder(kustomization, nil))
+			objects := make([]object.Object, 145)
+			for i := range objects {
+				objects[i] = deployment(fmt.Sprintf("o%d", i))
+			}
+			for b.Loop() {
+				o.Apply(append([]object.Object{}, objects...), &diag.List{})
+			}
+		})
+	}
+}

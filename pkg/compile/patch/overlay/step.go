@@ -3,6 +3,7 @@ package overlay
 import (
 	"encoding/json"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -152,16 +153,24 @@ func (s *step) outputOf(input []object.Object, list *diag.List) (map[object.ID]o
 	if s.function != nil {
 		return s.function.callWithEach(input, list)
 	}
-	if len(input) == 1 {
-		if root, ok := s.applyToSpec(&input[0]); ok {
-			return map[object.ID]object.Node{root.ID(): root}, true
+	direct := map[object.ID]object.Node{}
+	left := slices.DeleteFunc(input, func(o object.Object) bool {
+		root, ok := s.applyDirectly(&o)
+		if ok {
+			direct[o.ID] = root
 		}
+		return ok
+	})
+	if len(left) == 0 {
+		return direct, true
 	}
-	output, err := s.runKustomize(input)
+	output, err := s.runKustomize(left)
 	if err != nil {
 		s.reportError(err, list)
+		return nil, false
 	}
-	return output, err == nil
+	maps.Copy(output, direct)
+	return output, true
 }
 
 // setContent gives an object its new content, and notes what differs.

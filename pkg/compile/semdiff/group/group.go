@@ -124,7 +124,8 @@ func (g *growingEntry) addEffect(e rule.Effect, samples int) {
 	entry := &g.entry
 	entry.Count++
 	entry.Values += len(e.Changes)
-	entry.Severity, entry.Jobs = max(entry.Severity, e.Severity), max(entry.Jobs, e.Jobs)
+	g.noteJobs(e.Jobs, func() { g.noteJobsOf(&e) })
+	entry.Severity = max(entry.Severity, e.Severity)
 	if len(g.titles) < maxTitles {
 		g.titles[e.Title] = true
 	}
@@ -136,8 +137,18 @@ func (g *growingEntry) addEffect(e rule.Effect, samples int) {
 	if sets := g.clauses[e.Clause]; sets != nil {
 		sets.add(&e)
 	}
-	g.noteJobsOf(&e)
 	entry.keepSample(e, samples)
+}
+
+// noteJobs notes what becomes of running jobs, and whose they are: only those of the most severe impact are meant.
+func (g *growingEntry) noteJobs(jobs rule.JobsImpact, note func()) {
+	if jobs > g.entry.Jobs {
+		clear(g.jobs)
+		g.entry.Jobs, g.entry.AllJobs = jobs, false
+	}
+	if jobs == g.entry.Jobs {
+		note()
+	}
 }
 
 // noteJobsOf notes whose running jobs an effect is about.
@@ -277,10 +288,12 @@ func (g *growingEntry) joinGroup(next *growingEntry, samples int) {
 	e, n := &g.entry, &next.entry
 	g.notePlaces(next)
 	e.Count, e.Values = e.Count+n.Count, e.Values+n.Values
-	e.Severity, e.Jobs = max(e.Severity, n.Severity), max(e.Jobs, n.Jobs)
+	g.noteJobs(n.Jobs, func() {
+		maps.Copy(g.jobs, next.jobs)
+		e.AllJobs = e.AllJobs || n.AllJobs
+	})
+	e.Severity = max(e.Severity, n.Severity)
 	maps.Copy(g.titles, next.titles)
-	maps.Copy(g.jobs, next.jobs)
-	e.AllJobs = e.AllJobs || n.AllJobs
 	g.affected.join(&next.affected)
 	for clause, sets := range next.clauses {
 		if known := g.clauses[clause]; known != nil {
@@ -329,8 +342,9 @@ func (g *growingEntry) finishedEntry() Entry {
 	first := &entry.Samples[0]
 	entry.Title, entry.Clause, entry.Help = first.Title, first.Clause, first.Help
 	entry.speaksOf = entry.Affected
-	if sets := g.clauses[first.Clause]; sets != nil && (len(sets[inTenants]) < len(g.affected[inTenants]) ||
-		len(sets[inRuntimes]) < len(g.affected[inRuntimes])) {
+	if sets := g.clauses[first.Clause]; sets != nil && slices.ContainsFunc([]int{inClusters, inTenants, inRuntimes}, func(i int) bool {
+		return len(sets[i]) < len(g.affected[i])
+	}) {
 		// Others have another clause, with another group, amount or right: the first one is not about them.
 		entry.speaksOf, entry.otherClauses = sets.names(), len(g.clauses)-1
 	}

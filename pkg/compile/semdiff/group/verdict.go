@@ -279,7 +279,7 @@ var jobsClauses = [...]string{
 	rule.JobsUntouched:   "running jobs are not touched%.0s",
 	rule.JobsIncluded:    "running jobs go on, and it holds for them at once%.0s",
 	rule.JobsHampered:    "running jobs%s go on, but may fail for it",
-	rule.JobsPreemptible: "running jobs may be stopped for others%.0s",
+	rule.JobsPreemptible: "running jobs may be stopped%.0s",
 	rule.JobsStopped:     "running jobs%s are stopped",
 }
 

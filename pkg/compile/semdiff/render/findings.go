@@ -10,11 +10,10 @@ import (
 
 // groupedFinding is what the compiler says in one place, for however many tenants.
 type groupedFinding struct {
-	severity, code, message string
-	at                      source.Span
-	// more is how many others have the code and the place.
-	more   int
-	secret bool
+	Severity, Code, Message string
+	At                      source.Span
+	// More is how many others have the code and the place.
+	More int
 }
 
 // findingPlace is what findings are told together by.
@@ -27,11 +26,11 @@ func findingsOf(list []*diag.Diagnostic) []groupedFinding {
 	for _, d := range list {
 		k := findingPlace{string(d.Code), d.Span.String()}
 		if i, found := known[k]; found && !d.Span.IsZero() {
-			all[i].more++
+			all[i].More++
 			continue
 		}
 		known[k] = len(all)
-		all = append(all, groupedFinding{severity: string(d.Severity), code: string(d.Code), message: d.Message, at: d.Span, secret: d.Secret})
+		all = append(all, groupedFinding{Severity: string(d.Severity), Code: string(d.Code), Message: d.Message, At: d.Span})
 	}
 	return all
 }
@@ -39,7 +38,7 @@ func findingsOf(list []*diag.Diagnostic) []groupedFinding {
 // joinedWaiver is what a spec accepts, for however many findings.
 type joinedWaiver struct {
 	group.Waived
-	more int
+	More int
 }
 
 // joinWaivers puts those together that have one reason, the new ones first.
@@ -49,7 +48,7 @@ func joinWaivers(list []group.Waived) []joinedWaiver {
 	for _, w := range list {
 		k := group.Waived{Code: w.Code, Reason: w.Reason, Until: w.Until, New: w.New}
 		if i, found := known[k]; found {
-			all[i].more++
+			all[i].More++
 			continue
 		}
 		known[k] = len(all)

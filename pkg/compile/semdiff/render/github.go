@@ -21,7 +21,7 @@ func GitHub(w io.Writer, r *semdiff.Report, locate func(string) string) error {
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		if e.Severity > rule.Info {
-			diag.Annotate(out, commands[e.Severity], places.PlaceOf(e.After), string(e.Consequence), entryText(e), locate)
+			diag.Annotate(out, commands[e.Severity], places.PlaceOf(e.After), string(e.Consequence), entryText(e, r.YAML), locate)
 		}
 	}
 	for i := range r.Findings.Waivers {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"html"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -24,14 +25,14 @@ import (
 // TestPagePolicy: a page runs its own style and script, and nothing else: no other element of code, no handler, nothing that is loaded.
 func TestPagePolicy(t *testing.T) {
 	text := render(t, "html", hostileReport())
-	policy := between(t, text, `http-equiv="Content-Security-Policy" content="`, `">`)
+	policy := html.UnescapeString(between(t, text, `http-equiv="Content-Security-Policy" content="`, `">`))
 	for name, part := range map[string]string{"style-src": between(t, text, "<style>", "</style>"), "script-src": between(t, text, "<script>", "</script>")} {
 		sum := sha256.Sum256([]byte(part))
-		if want := name + " &#39;sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "&#39;"; !strings.Contains(policy, want) {
+		if want := name + " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"; !strings.Contains(policy, want) {
 			t.Errorf("the policy does not allow what is in the page: %s, want %s", policy, want)
 		}
 	}
-	if !strings.HasPrefix(policy, "default-src &#39;none&#39;;") {
+	if !strings.HasPrefix(policy, "default-src 'none';") {
 		t.Errorf("the policy allows more: %s", policy)
 	}
 	if n := strings.Count(text, "<script"); n != 1 {
@@ -302,12 +303,21 @@ func TestFilters(t *testing.T) {
 
 // TestAddress: a link of a page leads into the web, or nowhere.
 func TestAddress(t *testing.T) {
+	const nowhere = "#ZgotmplZ"
 	for link, want := range map[string]string{
 		"https://example.com/a?b=c:d": "https://example.com/a?b=c:d", "HTTP://example.com": "HTTP://example.com", "a/b.html": "a/b.html", "#x": "#x", "./a:b": "./a:b", "": "",
-		"javascript:alert(1)": "#", "\tjavascript:alert(1)": "#", "JavaScript:alert(1)": "#", "data:text/html,x": "#", "vbscript:x": "#",
+		"javascript:alert(1)": nowhere, "\tjavascript:alert(1)": nowhere, "JavaScript:alert(1)": nowhere, "data:text/html,x": nowhere, "vbscript:x": nowhere,
 	} {
-		if got := safeAddress(link); got != want {
-			t.Errorf("address(%q) is %q, want %q", link, got, want)
+		text := written(t, func(b *strings.Builder) error {
+			return pageTemplate().ExecuteTemplate(b, "link", pageLink{link, "text"})
+		})
+		if link != "" {
+			want = `<a href="` + want + `">text</a>`
+		} else {
+			want = "text"
+		}
+		if text != want {
+			t.Errorf("%q is %q, want %q", link, text, want)
 		}
 	}
 }
@@ -353,6 +363,41 @@ func TestPageCompiled(t *testing.T) {
 	text = render(t, "html", &semdiff.Report{Entries: []group.Entry{{Samples: []rule.Effect{{Changes: long}}}}})
 	if n := strings.Count(between(t, text, `<summary>compiled</summary>`, "</pre>"), "<ins>"); n > maxCompiled || !strings.Contains(text, "more lines") {
 		t.Errorf("%d lines of an object that differs in many", n)
+	}
+}
+
+// TestYAML: every format shows how objects differ, those without folds if it is asked for, and all within bounds.
+func TestYAML(t *testing.T) {
+	o := &object.Object{ID: object.ID{Kind: "Namespace", Name: "vision"}}
+	was, is := object.Text("", "before", nil), object.Text("", "after", nil)
+	var changes []*match.Change
+	for i := range 300 {
+		changes = append(changes, &match.Change{Before: o, After: o, Path: match.Path{"spec", fmt.Sprint(i)}, Old: &was, New: &is})
+	}
+	r := &semdiff.Report{Entries: make([]group.Entry, 200)}
+	for i := range r.Entries {
+		r.Entries[i] = group.Entry{Rule: "specs", Severity: rule.Notice, Samples: []rule.Effect{{Changes: changes}}}
+	}
+	r.Entries[0].Severity = rule.Info
+	for name := range all(r) {
+		folds := name == "markdown" || name == "html"
+		for _, wanted := range []bool{false, true} {
+			r.YAML = wanted
+			text := render(t, name, r)
+			if has := strings.Contains(text, "before") && strings.Contains(text, "after") && strings.Contains(text, "more lines"); has != (folds || wanted) {
+				t.Errorf("%s, asked for: %t: has YAML: %t", name, wanted, has)
+			}
+			if n := strings.Count(text, "after"); n > maxAllCompiled || name == "markdown" && characterCount(text) > MarkdownLimit {
+				t.Errorf("%s has %d lines of YAML", name, n)
+			}
+			if name == "markdown" && !regexp.MustCompile("The YAML of [0-9]+ changes has no room here").MatchString(text) {
+				t.Errorf("markdown leaves out YAML in silence")
+			}
+			_, info, _ := strings.Cut(text, "<details><summary>⚪")
+			if info, _, _ = strings.Cut(info, "<details><summary>🔵"); strings.Contains(info, "compiled") {
+				t.Errorf("YAML for information takes the room of others: %s", info)
+			}
+		}
 	}
 }
 

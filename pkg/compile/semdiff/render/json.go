@@ -46,7 +46,9 @@ type entryRecord struct {
 	Blast   group.AffectedNames `json:"blast"`
 	Samples []effectRecord      `json:"samples"`
 	Waived  []waivedRecord      `json:"waived,omitempty"`
-	URL     string              `json:"url,omitempty"`
+	// YAML is how the objects of the samples differ, if it was asked for.
+	YAML string `json:"yaml,omitempty"`
+	URL  string `json:"url,omitempty"`
 }
 
 type effectRecord struct {
@@ -140,8 +142,13 @@ func (c jsonRecorder) recordOfReport(r *semdiff.Report, compared ComparedStates)
 	for _, s := range rule.Severities() {
 		result.Totals.BySeverity[s.String()] = r.Totals.BySeverity[s]
 	}
+	yaml := yamlRoom(maxAllCompiled)
 	for i := range r.Entries {
-		result.Entries = append(result.Entries, c.recordOfEntry(&r.Entries[i]))
+		own := c.recordOfEntry(&r.Entries[i])
+		if r.YAML {
+			own.YAML = yamlText(yaml.compiledYAML(&r.Entries[i], maxCompiledWanted))
+		}
+		result.Entries = append(result.Entries, own)
 	}
 	for _, own := range r.Clusters {
 		result.Clusters = append(result.Clusters, clusterRecord{own.Name, own.OnlyBefore, own.OnlyAfter, own.Objects, own.Changed})

@@ -149,27 +149,56 @@ func escapeTarget(address string) string { return targets.Replace(address) }
 
 var targets = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", " ", "%20", "<", "%3C", ">", "%3E", "\n", "%0A")
 
-// entryDetails are the samples of entries, as far as there is room. Entries that no user notices need none.
+// entryDetails are the samples of entries, as far as there is room, and their YAML, as far as that leaves some. Entries
+// for information get what the others leave.
 func (m *markdownWriter) entryDetails(r *semdiff.Report, room int) string {
-	var b strings.Builder
-	left := 0
-	for i := range r.Entries {
-		e := &r.Entries[i]
-		if e.Severity == rule.Info {
-			continue
+	left, without := 0, 0
+	parts := make([]string, len(r.Entries))
+	lines := yamlRoom(maxAllCompiled)
+	for _, informs := range []bool{false, true} {
+		var shown []int
+		for i := range r.Entries {
+			if (r.Entries[i].Severity == rule.Info) != informs {
+				continue
+			}
+			detail := m.entryDetail(&r.Entries[i])
+			if size := characterCount(detail); room < size {
+				left++
+			} else {
+				room -= size
+				parts[i], shown = detail, append(shown, i)
+			}
 		}
-		part := m.entryDetail(e)
-		if room-characterCount(part) < 0 {
-			left++
-			continue
+		for _, i := range shown {
+			fold := foldedYAML(lines.compiledYAML(&r.Entries[i], maxCompiledInComment))
+			if size := characterCount(fold); room < size {
+				without++
+			} else {
+				room -= size
+				parts[i] = strings.TrimSuffix(parts[i], endOfDetails) + fold + endOfDetails
+			}
 		}
-		room -= characterCount(part)
-		b.WriteString(part)
 	}
+	all := strings.Join(parts, "")
 	if left > 0 {
-		fmt.Fprintf(&b, "\nThe details of %s have no room here%s.\n", plural(left, "change"), m.fullReportLink())
+		all += fmt.Sprintf("\nThe details of %s have no room here%s.\n", plural(left, "change"), m.fullReportLink())
 	}
-	return b.String()
+	if without > 0 {
+		all += fmt.Sprintf("\nThe YAML of %s has no room here%s; `diff --yaml` prints it.\n",
+			plural(without, "change"), m.fullReportLink())
+	}
+	return all
+}
+
+const endOfDetails = "\n</details>\n"
+
+// foldedYAML is YAML behind a fold. Within a fence only its end is read, and by pipelines the marker of the comment.
+func foldedYAML(lines []yamlLine) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	text := strings.NewReplacer("`", "'", "<!--", "<!").Replace(yamlText(lines))
+	return "\n<details><summary>compiled</summary>\n\n```diff\n" + text + "```\n" + endOfDetails
 }
 
 func (m *markdownWriter) entryDetail(e *group.Entry) string {
@@ -194,7 +223,7 @@ func (m *markdownWriter) entryDetail(e *group.Entry) string {
 	if e.Help != "" {
 		fmt.Fprintf(&b, "\n**What to do:** %s\n", escapeMarkdown(e.Help))
 	}
-	b.WriteString("\n</details>\n")
+	b.WriteString(endOfDetails)
 	return b.String()
 }
 
@@ -203,13 +232,13 @@ func (m *markdownWriter) findings(f *group.Findings) string {
 	var b strings.Builder
 	found := findingsOf(f.New)
 	for _, one := range found[:min(toldSeverities, len(found))] {
-		fmt.Fprintf(&b, "- %s: %s%s (%s, %s)\n", one.severity, escapeMarkdown(one.message), moreLikeIt(one.more), m.placeLink(one.at, m.links.After), codeLink(one.code, diag.Code(one.code).URL(m.docs)))
+		fmt.Fprintf(&b, "- %s: %s%s (%s, %s)\n", one.Severity, escapeMarkdown(one.Message), moreLikeIt(one.More), m.placeLink(one.At, m.links.After), codeLink(one.Code, diag.Code(one.Code).URL(m.docs)))
 	}
 	text := m.foldedList("New findings of the compiler", len(found), b.String())
 	b.Reset()
 	all := joinWaivers(f.Waived)
 	for _, w := range all[:min(toldSeverities, len(all))] {
-		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, %s)\n", escapeMarkdown(w.Until), newMark(w.New), escapeMarkdown(w.Reason), moreLikeIt(w.more), m.placeLink(w.At, m.links.After), codeLink(w.Code, diag.Code(w.Code).URL(m.docs)))
+		fmt.Fprintf(&b, "- until %s%s: %s%s (%s, %s)\n", escapeMarkdown(w.Until), newMark(w.New), escapeMarkdown(w.Reason), moreLikeIt(w.More), m.placeLink(w.At, m.links.After), codeLink(w.Code, diag.Code(w.Code).URL(m.docs)))
 	}
 	text += m.foldedList("Accepted by waivers", len(all), b.String())
 	b.Reset()

@@ -49,7 +49,7 @@ func partiesOf(before, after *semdiff.Proven) *reachParties {
 	e.tenants = len(e.names)
 	e.names = append(e.names, outside...)
 	for i, name := range e.names {
-		e.at[name] = i
+		e.at[name], e.names[i] = i, escapeControl(name)
 	}
 	return e
 }

@@ -23,7 +23,7 @@ var levels = map[rule.Severity]string{rule.Critical: "error", rule.Warning: "war
 // Code scanning knows an alert again by its fingerprints. Ours (lockstepEntry/v1) is made of the rule, the consequence, the file and the
 // text of its line, so that an alert outlives lines that move; services that want one of the line alone compute it when they take the log.
 func SARIF(w io.Writer, r *semdiff.Report, options sarif.Options) error {
-	b := sarifRun{docs: r.Docs, locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
+	b := sarifRun{docs: r.Docs, yaml: r.YAML, locate: options.Locate, rules: map[string]int{}, seen: map[string]int{}}
 	results := []sarif.Result{}
 	for i := range r.Entries {
 		results = append(results, b.entryResult(&r.Entries[i]))
@@ -69,6 +69,7 @@ func (b *sarifRun) waiverResult(w *group.WaiverChange) sarif.Result {
 // sarifRun knows the rules so far.
 type sarifRun struct {
 	docs   string
+	yaml   bool
 	locate func(string) string
 	places diag.Places
 	rules  map[string]int
@@ -79,7 +80,7 @@ type sarifRun struct {
 
 func (b *sarifRun) entryResult(e *group.Entry) sarif.Result {
 	r := sarif.Result{
-		RuleID: "change/" + e.Rule, RuleIndex: b.ruleIndex(e.Rule), Level: levels[e.Severity], Message: sarif.Text{Text: entryText(e)},
+		RuleID: "change/" + e.Rule, RuleIndex: b.ruleIndex(e.Rule), Level: levels[e.Severity], Message: sarif.Text{Text: entryText(e, b.yaml)},
 		Fingerprints: map[string]string{"lockstepEntry/v1": b.fingerprint(e)},
 	}
 	main, other := e.After, e.Before
@@ -145,7 +146,7 @@ func (b *sarifRun) ruleIndex(name string) int {
 }
 
 // entryText is an entry as a text of a few lines, for formats that have no structure of their own.
-func entryText(e *group.Entry) string {
+func entryText(e *group.Entry, yaml bool) string {
 	lines := []string{escapeControl(e.Title) + " [" + string(e.Consequence) + "]"}
 	if who := affectedText(&e.Affected); who != "" {
 		lines = append(lines, "for "+escapeControl(who))
@@ -162,6 +163,9 @@ func entryText(e *group.Entry) string {
 	}
 	if e.Help != "" {
 		lines = append(lines, "help: "+escapeControl(e.Help))
+	}
+	if room := yamlRoom(maxCompiled); yaml {
+		lines = append(lines, strings.TrimRight(yamlText(room.compiledYAML(e, maxCompiled)), "\n"))
 	}
 	return withoutBrackets(strings.Join(lines, "\n"))
 }

@@ -45,7 +45,10 @@ const width = 120
 func Text(w io.Writer, r *semdiff.Report, compared ComparedStates, p diag.Palette) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", escapeControl(compared.String()), wrapText(escapeControl(r.Verdict), "", width))
-	t := textWriter{&b, p}
+	t := textWriter{Builder: &b, palette: p}
+	if room := yamlRoom(maxAllCompiled); r.YAML {
+		t.yaml = &room
+	}
 	for i := range r.Entries {
 		t.writeEntry(&r.Entries[i])
 	}
@@ -58,6 +61,8 @@ func Text(w io.Writer, r *semdiff.Report, compared ComparedStates, p diag.Palett
 type textWriter struct {
 	*strings.Builder
 	palette diag.Palette
+	// yaml is nil if no YAML was asked for.
+	yaml *yamlRoom
 }
 
 func (t *textWriter) colour(s rule.Severity) string {
@@ -93,6 +98,11 @@ func (t *textWriter) writeEntry(e *group.Entry) {
 	if e.Help != "" {
 		fmt.Fprintf(t, "  %shelp%s: %s\n", t.palette.Help, t.resetColour(), wrapText(escapeControl(e.Help), "        ", width))
 	}
+	if t.yaml != nil {
+		for line := range strings.Lines(yamlText(t.yaml.compiledYAML(e, maxCompiledWanted))) {
+			fmt.Fprintf(t, "    %s", line)
+		}
+	}
 }
 
 // resetColour ends a colour, where there are any.
@@ -110,7 +120,7 @@ func (t *textWriter) writeFindings(f *group.Findings) {
 			fmt.Fprintf(t, "\n%s:\n", part.heading)
 		}
 		for _, found := range part.all[:min(toldSeverities, len(part.all))] {
-			fmt.Fprintf(t, "  %s[%s] %s%s\n    %s%s%s\n", found.severity, found.code, escapeControl(found.message), moreLikeIt(found.more), t.palette.Place, escapeControl(found.at.String()), t.resetColour())
+			fmt.Fprintf(t, "  %s[%s] %s%s\n    %s%s%s\n", found.Severity, found.Code, escapeControl(found.Message), moreLikeIt(found.More), t.palette.Place, escapeControl(found.At.String()), t.resetColour())
 		}
 		if left := len(part.all) - toldSeverities; left > 0 {
 			fmt.Fprintf(t, "  and %s in other places: the format json has them all\n", plural(left, "finding"))
@@ -159,7 +169,7 @@ func (t *textWriter) writeWaivers(all []joinedWaiver) {
 		fmt.Fprint(t, "\nAccepted by waivers:\n")
 	}
 	for _, w := range all[:min(toldSeverities, len(all))] {
-		fmt.Fprintf(t, "  %s until %s%s: %s%s\n", w.Code, escapeControl(w.Until), newMark(w.New), escapeControl(w.Reason), moreLikeIt(w.more))
+		fmt.Fprintf(t, "  %s until %s%s: %s%s\n", w.Code, escapeControl(w.Until), newMark(w.New), escapeControl(w.Reason), moreLikeIt(w.More))
 	}
 	if left := len(all) - toldSeverities; left > 0 {
 		fmt.Fprintf(t, "  and %s: the format json has them all\n", plural(left, "waiver"))
@@ -205,7 +215,7 @@ func jobsMeaning(j rule.JobsImpact) string {
 	case rule.JobsHampered:
 		return "go on, and may fail for it"
 	case rule.JobsPreemptible:
-		return "may be stopped so that others get their machines"
+		return "may be stopped"
 	case rule.JobsStopped:
 		return "are stopped"
 	}

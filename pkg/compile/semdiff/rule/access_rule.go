@@ -19,8 +19,8 @@ var accessRule = &Rule{
 		"split, merged or reordered are no effect, nor is a right that somebody has by another role. It is critical where somebody gains " +
 		"everything, Secrets, rights of others, or what bounds tenants; mpi-controller needs some of it where jobs run, and only everywhere, " +
 		"or with every verb, it is critical. Rights of people or accounts of another tenant, of everybody who can log in or need not, and of an account that is not " +
-		"compiled name whose they are; to get into pods of a tenant, or to start some, is critical then, as traffic to them is. A Secret for a token that does not expire is critical where the account is one of the platform. " +
-		"Rights hold at once, for running sessions too. A role that nobody holds in what is compiled is told too: somebody may be bound to it " +
+		"compiled name whose they are; to get into pods of a tenant, or to start some, is critical then, as traffic to them is. A Secret for a token that does not expire is critical where the account is one of the platform, and a notice if that may only read metrics. " +
+		"Rights hold at once, for running sessions too. A role that no compiled binding gives has an entry, too: another binding may give it " +
 		"elsewhere.",
 	Says: []Consequence{NewJobsOnly, WidensAccess, NarrowsAccess, NoEffect},
 	claims: func(c *match.Change) bool {
@@ -51,13 +51,32 @@ func (c *Cluster) newTokens() []Effect {
 		}
 		account := change.After.ID.Namespace + "/" + change.New.Scalar("metadata", "annotations", "kubernetes.io/service-account.name")
 		severity := Critical
-		if c.ownerOfNamespace(change.After.ID.Namespace) != "" {
+		switch owned := c.ownerOfNamespace(change.After.ID.Namespace) != ""; {
+		case c.readsPathsOnly(account):
+			severity = Notice
+		case owned:
 			severity = Warning
 		}
 		effects = append(effects, c.effect([]*match.Change{change}, WidensAccess, severity, "a Secret holds a token of the service account "+account+" that does not expire").withDetail(objectName(change.After.ID)).
 			withClauseOf("the service account "+account, "get", "a token that does not expire"))
 	}
 	return effects
+}
+
+// readsPathsOnly reports whether an account is compiled, and may only read paths of servers that are no objects, such as /metrics.
+func (c *Cluster) readsPathsOnly(account string) bool {
+	namespace, name, _ := strings.Cut(account, "/")
+	subject, found := access.Subject{Kind: "ServiceAccount", Namespace: namespace, Name: name}, false
+	for h, held := range c.is.holdings() {
+		if h.Subject != subject {
+			continue
+		}
+		found = true
+		if slices.ContainsFunc(held.Rights, func(r access.Right) bool { return r.Group != access.Path || r.Verb != "get" }) {
+			return false
+		}
+	}
+	return found && c.is.accounts[account]
 }
 
 // newRoles are roles and bindings that come with their tenant, namespace or cluster. They are told with it, unless they are severe.
@@ -91,10 +110,10 @@ func (c *Cluster) rightsEffects(changes, fresh []*match.Change) []Effect {
 		if len(causes) == 0 || c.readsCatalogAnyway(h, causes) {
 			continue
 		}
-		if gained := beyondEverywhere(access.RightsBeyond(after, before), was, is, h); len(gained) > 0 {
+		if gained := c.was.withoutDeleted(beyondEverywhere(access.RightsBeyond(after, before), was, is, h)); len(gained) > 0 {
 			add(h, c.rightsEffect(h, gained, causes, WidensAccess))
 		}
-		if lost := beyondEverywhere(access.RightsBeyond(before, after), is, was, h); len(lost) > 0 {
+		if lost := c.is.withoutDeleted(beyondEverywhere(access.RightsBeyond(before, after), is, was, h)); len(lost) > 0 {
 			add(h, c.rightsEffect(h, lost, causes, NarrowsAccess))
 		}
 	}
@@ -414,15 +433,15 @@ func (c *Cluster) roleEffects(changes []*match.Change) []Effect {
 		gained, lost := access.RightsBeyond(after, before), access.RightsBeyond(before, after)
 		held := c.isHeld(id.Namespace, id.Name)
 		if !held && len(gained) > 0 {
-			severity, who := Notice, "whoever holds the role, nobody as far as it is compiled,"
+			severity, who := Notice, "holders of the role, none of them compiled,"
 			if isAggregated(change) {
-				severity, who = c.severityOfRights(holder{}, gained), "whoever holds a role that this one is a part of, such as edit,"
+				severity, who = c.severityOfRights(holder{}, gained), "holders of a role that this one is a part of, such as edit,"
 			}
 			return []Effect{c.effect(changes, WidensAccess, severity, who+" may "+rightsText(gained)).withDetail(id.String()+": "+allRightsText(gained)).
 				withClauseOf(id.String(), "give", "the right to "+rightsText(gained))}
 		}
 		if !held && len(lost) > 0 {
-			return []Effect{c.effect(changes, NarrowsAccess, Notice, "whoever holds the role, nobody as far as it is compiled, may no longer "+rightsText(lost)).withDetail(id.String()+": "+allRightsText(lost)).
+			return []Effect{c.effect(changes, NarrowsAccess, Notice, "holders of the role, none of them compiled, may no longer "+rightsText(lost)).withDetail(id.String()+": "+allRightsText(lost)).
 				withClauseOf(id.String(), "take", "the right to "+rightsText(lost))}
 		}
 	}
@@ -435,10 +454,10 @@ func (c *Cluster) effectlessAccess(part []*match.Change) Effect {
 	for _, change := range part {
 		switch p := change.Path; {
 		case p.Is("metadata", "labels", "*") && change.New.Scalar() == "true":
-			return c.effect(part, WidensAccess, Warning, "a role becomes a part of "+strings.TrimPrefix(p[2], aggregation)+": whoever holds that may do more").
+			return c.effect(part, WidensAccess, Warning, "a role becomes a part of "+strings.TrimPrefix(p[2], aggregation)+": its holders may do more").
 				withClauseOf(change.Object().ID.String(), "become", "a part of "+strings.TrimPrefix(p[2], aggregation))
 		case p.Is("metadata", "labels", "*"), p.Has("aggregationRule"):
-			return c.effect(part, NarrowsAccess, Warning, "a role is no longer a part of another one: whoever holds that may do less").
+			return c.effect(part, NarrowsAccess, Warning, "a role is no longer a part of another one: holders of that one may do less").
 				withClauseOf(change.Object().ID.String(), "leave", "the role that it was a part of")
 		case p.Last() == "apiGroup", p.Is("subjects", "*", "*"):
 			return c.effect(part, NarrowsAccess, Warning, "a binding names a group of the API that is not that of RBAC").

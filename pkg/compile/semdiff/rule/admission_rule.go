@@ -14,9 +14,9 @@ import (
 var admissionRule = &Rule{
 	Name: "admission", Title: "What the API server accepts",
 	Doc: "ValidatingAdmissionPolicies and their bindings, webhooks, LimitRanges, and the annotations of namespaces that say what a tenant may " +
-		"run: runtimes, sizes, queues. The entry says what is accepted that was refused, and the other way round. A validation that is added refuses more, a match " +
+		"run: runtimes, sizes, queues. The parameters of a policy count as part of it. The entry says what is accepted that was refused, and the other way round. A validation that is added refuses more, a match " +
 		"condition that is added refuses less. Requests are judged when they come: what exists stays, but a pod that must be replaced is judged again. Where an expression is replaced by another one " +
-		"nobody can say which way it goes; then both are told.",
+		"no rule can compare them: the entry has both.",
 	Says:   []Consequence{AdmitsMore, AdmitsLess, NewJobsOnly, RestartsNothing},
 	claims: isAdmission,
 	judge:  judgeByCauseAnd(judgeAdmission, (*Cluster).admissionEffect),
@@ -79,6 +79,8 @@ func judgeAdmission(c *match.Change) judgement {
 		return judgeLimitRange(c)
 	case slices.Contains(webhookKinds, kind):
 		return judgeWebhook(c)
+	case !slices.Contains(policyKinds, kind):
+		return judgeParameters(c.Object().ID, c.Whole())
 	case c.Whole() && c.Added() && strings.HasSuffix(kind, "Binding") && !slices.Contains(c.New.At("spec", "validationActions").Strings(), "Deny"):
 		return judgement{RestartsNothing, Info, "a policy warns or records, and refuses nothing: " + c.Object().ID.Name, Clause{Verb: "see", Rest: "other warnings"}}
 	case c.Whole() && c.Added():
@@ -217,24 +219,32 @@ func trendJudgement(tightens bool, less, more string) judgement {
 // judgeTenantLimit judges what a tenant may run.
 func judgeTenantLimit(c *match.Change) judgement {
 	was, is := splitList(c.Old.Scalar()), splitList(c.New.Scalar())
+	added, removed := missingFrom(is, was), missingFrom(was, is)
+	if c.Old != nil && c.New != nil && len(added)+len(removed) == 0 {
+		return judgement{RestartsNothing, Info, "what a tenant may run is written in another way, and is the same", Clause{Verb: "may", Rest: "run the same as before"}}
+	}
 	switch c.Path.Last() {
 	case runtimesAnnotation:
-		return judgeRuntimes(missingFrom(is, was), missingFrom(was, is))
+		return judgeRuntimes(added, removed)
 	case externalAnnotation:
-		return judgeExternal(externalRuntimesNote(missingFrom(is, was)), externalRuntimesNote(missingFrom(was, is)))
+		return judgeExternal(externalRuntimesNote(added), externalRuntimesNote(removed))
 	case "lockstep.dev/queue":
 		if c.Removed() {
 			return judgement{AdmitsMore, Notice, "jobs need name no queue", Clause{Verb: "need", Rest: "name no queue"}}
 		}
 		return judgement{AdmitsLess, Warning, "jobs must name the queue " + c.New.Scalar(), Clause{Verb: "must", Rest: "name a queue in their jobs"}}
 	case "lockstep.dev/variants":
-		return judgeVariants(missingFrom(is, was), missingFrom(was, is))
+		return judgeVariants(added, removed)
+	}
+	_, amount, _ := strings.Cut(strings.Join(added, ""), "=")
+	if len(added) == 1 && len(removed) == 1 && strings.HasSuffix(removed[0], "="+amount) {
+		return judgement{RestartsNothing, Notice, "a bound of jobs has another name: " + strings.Join(removed, ", ") + " is " + strings.Join(added, ", "), Clause{Verb: "have", Rest: "a bound of jobs under another name"}}
 	}
 	// An entry that is missing bounds nothing.
 	if boundsLoosened(was, is) {
-		return judgement{AdmitsMore, Notice, "jobs may be larger: " + maxNodesText(missingFrom(is, was)), Clause{Verb: "may", Rest: "run larger jobs"}}
+		return judgement{AdmitsMore, Notice, "jobs may be larger: " + maxNodesText(added), Clause{Verb: "may", Rest: "run larger jobs"}}
 	}
-	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(missingFrom(is, was), ", "), Clause{Verb: "must", Rest: "run smaller jobs"}}
+	return judgement{AdmitsLess, Warning, "jobs must be smaller: at most " + strings.Join(added, ", "), Clause{Verb: "must", Rest: "run smaller jobs"}}
 }
 
 // maxNodesText says how large jobs may be; where no bound is named there is none.
@@ -248,7 +258,7 @@ func maxNodesText(bounds []string) string {
 func judgeRuntimes(added, removed []string) judgement {
 	switch {
 	case len(removed) > 0 && len(added) > 0:
-		return judgement{AdmitsLess, Warning, "other runtimes may be used: " + strings.Join(added, ", ") + " instead of " + strings.Join(removed, ", "), Clause{Verb: "may", Rest: "use other runtimes"}}
+		return judgement{AdmitsLess, Warning, "other runtimes may be used: " + strings.Join(added, ", ") + " instead of " + strings.Join(removed, ", "), Clause{Verb: "may", Rest: "use " + strings.Join(added, ", ") + " instead of " + strings.Join(removed, ", ")}}
 	case len(removed) > 0:
 		return judgement{AdmitsLess, Warning, "runtimes may no longer be used: " + strings.Join(removed, ", "), Clause{Verb: "may", Rest: "no longer use " + strings.Join(removed, ", ")}}
 	}

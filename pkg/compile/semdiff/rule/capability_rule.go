@@ -12,13 +12,13 @@ import (
 
 var capabilityRule = &Rule{
 	Name: "capability", Title: "What an object can do to the cluster",
-	Doc: "An object is judged by what its kind can do, whoever brings it: a resource of an overlay, a chart or a spec. The table has what follows " +
+	Doc: "An object is judged by what its kind can do, whether it is a resource of an overlay, of a chart or of a spec. The table has what follows " +
 		"a repository (Flux and Argo CD: who can write there decides what runs), what reads or rewrites the requests of others (webhooks, " +
 		"mutating policies, APIs that another server answers), what hands out data that is there already (volumes that name a folder of a machine, a " +
-		"server, or another volume), what leads traffic elsewhere (Endpoints, external names), what holds for all who choose nothing " +
+		"server, or another volume), what leads traffic elsewhere (Endpoints, external names; critical for names of the cluster itself, such as its DNS), what holds for all who choose nothing " +
 		"(default classes and priorities), what lets jobs have the machines of others or refuses them, what sets up machines or the cluster itself, and what stands in the cluster's own namespaces. A new kind " +
-		"of objects is a warning, because what its controller does is not known here. An object that was there before is told where it can do " +
-		"more than before. What its pods may do on their machine is told by the rule for security, what roles give by the rule for access.",
+		"of objects is a warning, because what its controller does is not known here. An object that was there before has an entry if it can do " +
+		"more than before. The rule for security judges what its pods may do on their machine, the rule for access what roles give.",
 	Says: []Consequence{ChangesSync, WidensAccess, AdmitsMore, AdmitsLess, OpensNetwork, ReordersQueue, AddsObjects},
 	claims: func(c *match.Change) bool {
 		if c.Whole() {
@@ -81,6 +81,8 @@ func abilitiesByPlace(o *object.Object) []ability {
 		return nil
 	}
 	switch namespace := o.ID.Namespace; {
+	case isSystemNamespace(namespace) && o.ID.Kind == "Service" || severityOfLeading(o, "") == Critical && slices.Contains(powerfulNames, o.ID.Name):
+		return []ability{{consequence: WidensAccess, severity: Critical, description: "takes the place of what the cluster, or an operator, asks or believes: " + namespace + "/" + o.ID.Name}}
 	case isSystemNamespace(namespace):
 		return warningAbility(WidensAccess, "stands in "+namespace+", where the cluster keeps what it runs by")
 	case slices.Contains(operators, namespace) && !isRendered(o):
@@ -93,6 +95,12 @@ func abilitiesByPlace(o *object.Object) []ability {
 
 // clusterNames are names of objects that the cluster makes for itself: whom pods trust, and where the API is.
 var clusterNames = []string{"kube-root-ca.crt", "openshift-service-ca.crt", "kubernetes"}
+
+// powerfulNames are objects of the cluster and of operators that decide who may do what, or where names lead.
+var powerfulNames = []string{
+	"aws-auth", "coredns", "coredns-custom", "kube-dns", "node-local-dns", "kube-proxy", "extension-apiserver-authentication", "cluster-info",
+	"kubeadm-config", "argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm", "argocd-ssh-known-hosts-cm", "argocd-tls-certs-cm", "kueue-manager-config",
+}
 
 // operators are the namespaces of those that the bundle works with, as they are installed by default. What runs there is not compiled.
 var operators = []string{"flux-system", "argocd", "kueue-system", "jobset-system", "kubeflow-system", "kubeflow", "cert-manager", "istio-system"}
@@ -117,7 +125,10 @@ func (c *Cluster) newAbility(change *match.Change) Effect {
 	part, can := []*match.Change{change}, abilitiesOf(change.After)
 	if isEngine(change) {
 		can = slices.DeleteFunc(can, func(a ability) bool { return a.follows != "" && c.was.sources[a.follows] })
-		if len(can) == 0 {
+		switch {
+		case len(can) == 0 && isForeignObject(change.After):
+			can = warningAbility(ChangesSync, "makes the GitOps engine apply more of a repository that it follows, which is not part of this review")
+		case len(can) == 0:
 			return c.stageAddedOrRemoved(part)
 		}
 	}

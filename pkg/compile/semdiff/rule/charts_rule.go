@@ -14,13 +14,15 @@ import (
 var chartsRule = &Rule{
 	Name: "charts", Title: "Components of the platform",
 	Doc: "What charts render, and workloads of the platform: a change of a pod template replaces the pods, jobs go on without them for that " +
-		"moment. An image from a registry that nothing on the cluster came from is critical, because whoever can push there gets the rights of " +
-		"the component; another service account is a warning, and critical where that had rights already which break the boundaries of " +
-		"tenants, for a workload that is new, too. A workload that is new is told with its image, and is a warning in a namespace of a tenant: " +
-		"it has what is the tenant's; so is one in the cluster's own namespaces, one that runs as a service account whose rights are not known " +
-		"here, and one that gets a Secret or a volume that it did not have. A component that runs no pods any more is a warning; where it is " +
-		"the controller it is critical, because nobody runs jobs then. A CustomResourceDefinition that goes takes all objects of its kind with it, which is critical. What a " +
-		"chart says about rights, traffic, security or admission is told by the rules for these.",
+		"moment. An image from a registry that nothing on the cluster came from is critical, because all who can push there get the rights of " +
+		"the component; another service account is a warning, and critical if that had rights already which break the boundaries of " +
+		"tenants, for a workload that is new, too. The entry of a new workload names its image. It is a warning in a namespace of a tenant, " +
+		"because it has the tenant's data and network, and critical with a volume or a Secret that was there. A helper of the tenant stays a " +
+		"warning: it has volumes of the specs only, names an account of the namespace, has an image from a known registry, and neither " +
+		"sends nor deletes files. A workload is a warning, too, in the cluster's own namespaces, as a service account whose rights are " +
+		"not known here, and with a Secret or a volume that it did not have. A component that runs no pods any more is a warning, and the " +
+		"controller critical, because no jobs run without it. A CustomResourceDefinition that goes takes all objects of its kind with it, " +
+		"which is critical. The rules for rights, traffic, security and admission judge what a chart has of these.",
 	Says: []Consequence{RestartsPlatform, RestartsNothing, AddsObjects, DeletesObjects, DeletesData},
 	claims: func(c *match.Change) bool {
 		o := c.Object()
@@ -157,7 +159,11 @@ func (c *Cluster) aspectEffect(part []*match.Change) Effect {
 			withClause("replace", "pods of "+name+", which run as the service account "+account)
 	}
 	if words := otherPods(part); words != "" {
-		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" "+words).withClause("replace", "pods of "+name+", which "+words)
+		severity := Warning
+		if c.tenantOf(first.After) != "" {
+			severity = c.severityOfMounts(first, missingFrom(c.existingMounts(first.After), usedOfNamespace(&first.Before.Root)))
+		}
+		return c.effect(part, RestartsPlatform, severity, "pods of "+name+" "+words).withClause("replace", "pods of "+name+", which "+words)
 	}
 	if slices.ContainsFunc(part, neverPulls) {
 		return c.effect(part, RestartsPlatform, Warning, "pods of "+name+" never pull their image: where a machine does not have it they do not start").
@@ -199,12 +205,12 @@ func (c *Cluster) otherImageEffect(part []*match.Change) Effect {
 		case severity < Warning && was != "" && is != "" && registryOf(was) != registryOf(is):
 			severity, title = Warning, "pods of "+name+" start with an image from another registry: "+registryOf(is)
 		case severity < Warning && strings.Contains(was, "@sha256:") && !strings.Contains(is, "@sha256:"):
-			severity, title = Warning, "pods of "+name+" start with an image without digest: whoever can push the tag decides what runs"
+			severity, title = Warning, "pods of "+name+" start with an image without digest: all who can push the tag decide what runs"
 		}
 	}
 	rest := "pods of " + name + ", with the image " + cmp.Or(image, "none")
 	if found := risksOf(part); len(found) > 0 {
-		severity, title, rest = max(severity, found[0].severity()), title+", which "+found[0].description, rest+", which "+found[0].description
+		severity, title, rest = max(severity, c.severityOfRisks(found, part[0].After)), title+", which "+found[0].description, rest+", which "+found[0].description
 	}
 	return c.effect(part, RestartsPlatform, severity, title).withClause("replace", rest)
 }

@@ -38,6 +38,11 @@ type Cluster struct {
 	was, is *clusterState
 	// added and removed are the objects that only one state has, under any name.
 	added, removed []*match.Change
+	// renamed holds the objects that have another name.
+	renamed []*match.Change
+	// left holds the objects that former tenants leave behind, renamedTenants the new names of tenants.
+	left           map[string][]*match.Change
+	renamedTenants map[string]string
 	// unclaimed are those of added that come with a namespace and that no rule would understand otherwise.
 	unclaimed []*match.Change
 	// bindings are changes of what role a binding gives, whichever rule tells them.

@@ -13,10 +13,14 @@ var exposureRule = &Rule{
 	Doc: "Services with a load balancer, a port of every machine or addresses of their own, and what routes requests into the cluster (Ingress, " +
 		"routes, gateways): what is new, and what changes about who reaches a Service. It is a warning; addresses that a Service takes for its own " +
 		"(`externalIPs`) are critical, because the traffic of all pods to these addresses goes to it from then on (CVE-2020-8554). " +
-		"A Service that selects other pods, or leads to another port or name, is a warning.",
+		"A Service that selects other pods, or leads to another port or name, is a warning. So is a load balancer that " +
+		"takes requests from more addresses (`loadBalancerSourceRanges`), and it is critical if it takes all.",
 	Says: []Consequence{OpensNetwork, ClosesNetwork, RestartsNothing},
 	claims: func(c *match.Change) bool {
-		return isRouting(c) && c.Whole() || isService(c) && !c.Whole() && (c.Path.Is("spec", "type") || c.Path.Is("spec", "externalIPs", "**") || c.Path.Is("spec", "externalName") || c.Path.Is("spec", "selector", "**") || c.Path.Last() == "targetPort" || c.Path.Last() == "nodePort")
+		if c.Whole() {
+			return isRouting(c)
+		}
+		return isService(c) && len(c.Path) > 1 && c.Path[0] == "spec" && slices.Contains(waysOfService, c.Path[1])
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
 		var effects []Effect
@@ -32,6 +36,9 @@ var exposureRule = &Rule{
 		return effects
 	},
 }
+
+// waysOfService are fields of a Service that decide who reaches it, and what answers.
+var waysOfService = []string{"type", "externalIPs", "externalName", "selector", "ports", "loadBalancerSourceRanges"}
 
 func isService(c *match.Change) bool { return c.Kind() == "Service" && c.Object().ID.Group == "" }
 
@@ -112,9 +119,12 @@ func (c *Cluster) changedExposure(part []*match.Change) Effect {
 	before, after := exposedWays(part[0].Before), exposedWays(part[0].After)
 	o := part[0].Object().ID
 	name := objectName(o)
+	was, is := clientsOf(part[0].Before), clientsOf(part[0].After)
 	switch gained, lost := missingFrom(after, before), missingFrom(before, after); {
 	case len(gained) > 0:
 		return c.newExposure(part, gained)
+	case was != nil && is != nil && !slices.Equal(was, is):
+		return c.changedClients(part, was, is)
 	case len(lost) > 0:
 		return c.effect(part, ClosesNetwork, Warning, withArticle(o.Kind)+" no longer opens the way from outside of the cluster: "+waysText(lost)).
 			withClauseOf(name, "are", "no longer reachable from outside of the cluster by "+waysText(lost)).withJobs(JobsHampered)
@@ -123,4 +133,35 @@ func (c *Cluster) changedExposure(part []*match.Change) Effect {
 		return c.effect(part, OpensNetwork, Warning, "a Service leads out of the namespace: who asks "+o.Name+" is answered by "+to).withClauseOf(name, "lead", "to "+to).withJobs(JobsIncluded)
 	}
 	return c.effect(part, RestartsNothing, Warning, "a Service leads to something else, or by another port: "+o.Name).withClauseOf(name, "lead", "to something else, or by another port")
+}
+
+// clientsOf are the addresses that a load balancer takes requests from, all unless some are named; nil without one.
+func clientsOf(o *object.Object) []string {
+	if o == nil || o.Root.Scalar("spec", "type") != "LoadBalancer" {
+		return nil
+	}
+	if ranges := o.Root.At("spec", "loadBalancerSourceRanges").Strings(); len(ranges) > 0 {
+		return sortedDistinct(ranges)
+	}
+	return []string{"0.0.0.0/0", "::/0"}
+}
+
+// changedClients judges who reaches a load balancer.
+func (c *Cluster) changedClients(part []*match.Change, before, after []string) Effect {
+	o := part[0].Object().ID
+	gained := slices.DeleteFunc(missingFrom(after, before), func(one string) bool {
+		return slices.ContainsFunc(before, func(held string) bool { return rangeHolds(held, one) })
+	})
+	switch {
+	case len(gained) == 0:
+		return c.effect(part, ClosesNetwork, Warning, "a load balancer takes requests from fewer addresses: "+
+			severalText(after)).
+			withClauseOf(objectName(o), "are", "reachable from fewer addresses").withJobs(JobsHampered)
+	case slices.Contains(gained, "0.0.0.0/0") || slices.Contains(gained, "::/0"):
+		return c.effect(part, OpensNetwork, Critical, "a load balancer takes requests from all addresses").
+			withClauseOf(objectName(o), "are", "reachable from all addresses").withJobs(JobsIncluded)
+	}
+	return c.effect(part, OpensNetwork, Warning, "a load balancer takes requests from more addresses: "+
+		severalText(gained)).
+		withClauseOf(objectName(o), "are", "reachable from "+severalText(gained)).withJobs(JobsIncluded)
 }

@@ -26,6 +26,9 @@ type Facts struct {
 	// sources are the repositories that the engine follows; accounts the service accounts, as namespace/name; runtimes those of the catalog and
 	// of tenants; folders those that objects are in.
 	sources, accounts, runtimes, folders []string
+	// parameters are the parameters of admission policies, parameterKinds their kinds as policy/kind.
+	parameters     []policyParameters
+	parameterKinds []string
 	// constraints reports whether there are SecurityContextConstraints: it is OpenShift.
 	constraints bool
 }
@@ -37,8 +40,11 @@ type namespace struct {
 	kept                 bool
 }
 
-// volumeClaim is a volume of a namespace.
-type volumeClaim struct{ namespace, name, size string }
+// volumeClaim is a volume of a namespace, and whether the specs ask for it.
+type volumeClaim struct {
+	namespace, name, size string
+	ofSpecs               bool
+}
 
 // FactsOf reads the objects of a unit.
 func FactsOf(objects []object.Object) *Facts {
@@ -63,7 +69,7 @@ func FactsOf(objects []object.Object) *Facts {
 		case constraintKind:
 			f.constraints = true
 		case "PersistentVolumeClaim":
-			f.claims = append(f.claims, volumeClaim{o.ID.Namespace, o.ID.Name, o.Root.Scalar("spec", "resources", "requests", "storage")})
+			f.claims = append(f.claims, volumeClaim{o.ID.Namespace, o.ID.Name, o.Root.Scalar("spec", "resources", "requests", "storage"), !isForeignObject(o)})
 		case "ClusterQueue", "Cohort", "ResourceQuota":
 			if q := readQueue(o); q != nil {
 				f.queues = append(f.queues, q)
@@ -73,6 +79,7 @@ func FactsOf(objects []object.Object) *Facts {
 				f.stages = append(f.stages, s)
 			}
 		default:
+			f.readParameters(o)
 			if slices.Contains(match.RuntimeKinds, o.ID.Kind) {
 				f.runtimes = append(f.runtimes, o.ID.Name)
 			}
@@ -84,6 +91,9 @@ func FactsOf(objects []object.Object) *Facts {
 	f.registries, f.sources, f.folders = sortedDistinct(f.registries), sortedDistinct(f.sources), sortedDistinct(f.folders)
 	return f
 }
+
+// QueuesOnly returns what is known of queues, without the rest.
+func (f *Facts) QueuesOnly() *Facts { return &Facts{queues: f.queues} }
 
 func readNamespace(o *object.Object) *namespace {
 	n := &namespace{name: o.ID.Name, tenant: o.Root.Scalar("metadata", "labels", mpi.TenantLabel), kept: isKeptByEngine(o), folder: o.Folder}

@@ -13,9 +13,10 @@ import (
 var gitopsRule = &Rule{
 	Name: "gitops", Title: "How the GitOps engine applies it",
 	Doc: "The objects of Flux and Argo CD, and the annotations that tell them how to treat an object: from where and in which order they apply, " +
-		"whether they delete what git no longer has, with whose rights, and what they leave alone. Another repository is critical: whoever can write there " +
-		"decides what runs. Where a stage is " +
-		"removed that deletes what it applied, everything in it goes. What else is deleted because of the wiring is told by the rule for ownership.",
+		"whether they delete what git no longer has, with whose rights, and what they leave alone. Another repository is critical: all who can write there " +
+		"decide what runs. So are files that a stage or a source leaves out, which an engine that prunes deletes, and hooks of Argo CD, which it deletes when it syncs, " +
+		"on namespaces, volumes and what closes or protects them. Where a stage is " +
+		"removed that deletes what it applied, everything in it goes. The rule for ownership has what else is deleted because of the wiring.",
 	Says: []Consequence{ChangesSync, WidensAccess, AddsObjects, DeletesObjects, LeavesObjects, RestartsNothing},
 	claims: func(c *match.Change) bool {
 		if isEngine(c) {
@@ -23,7 +24,15 @@ var gitopsRule = &Rule{
 		}
 		return !c.Whole() && isSyncKey(c.Path)
 	},
-	judge: judgeByCauseAnd(topicOf, (*Cluster).wiringEffect),
+	judge: func(c *Cluster, changes []*match.Change) []Effect {
+		effects := judgeByCauseAnd(topicOf, (*Cluster).wiringEffect)(c, changes)
+		for _, change := range c.added {
+			if slices.Contains(guarded, change.Kind()) && isRecreated(change.After) && c.hasArgo() {
+				effects = append(effects, c.recreatedBySyncEffect([]*match.Change{change}))
+			}
+		}
+		return effects
+	},
 }
 
 func isEngine(c *match.Change) bool { return isEngineObject(c.Object()) }
@@ -34,7 +43,7 @@ func isEngineObject(o *object.Object) bool {
 }
 
 func isSyncKey(p match.Path) bool {
-	return p.Is("metadata", "annotations", "*") && (strings.HasPrefix(p[2], "argocd.argoproj.io/") || strings.HasPrefix(p[2], fluxKeys)) ||
+	return p.Is("metadata", "annotations", "*") && (strings.HasPrefix(p[2], "argocd.argoproj.io/") || strings.HasPrefix(p[2], fluxKeys) || isHookKey(p[2])) ||
 		len(p) > 1 && p[0] == "metadata" && p[1] == "finalizers"
 }
 
@@ -56,6 +65,7 @@ const (
 	pausing   wiringTopic = "suspend"
 	timing    wiringTopic = "timing"
 	manner    wiringTopic = "manner"
+	hooking   wiringTopic = "hook"
 	whole     wiringTopic = "whole"
 )
 
@@ -64,6 +74,8 @@ func topicOf(c *match.Change) wiringTopic {
 	switch {
 	case c.Whole():
 		return whole
+	case isHookKey(p.Last()):
+		return hooking
 	case p.Last() == "prune" && isEngine(c), p.Has("finalizers") && isEngine(c):
 		return pruning
 	case p.Has("finalizers"):
@@ -82,8 +94,10 @@ func topicOf(c *match.Change) wiringTopic {
 		return bounds
 	case slices.Contains([]string{"serviceAccountName", "project"}, p.Last()):
 		return identity
-	case (p.Last() == "repoURL" || p.Last() == "url" && c.Kind() != "Application") && isEngine(c) && c.Old != nil && c.New != nil:
+	case isEngine(c) && c.New != nil && (c.Old != nil || !c.New.Leaf()) && len(newlyFollowed(c)) > 0:
 		return follows
+	case isEngine(c) && mannerOf(c) != nil:
+		return manner
 	case p.Has("source") || p.Has("sourceRef") || p.Last() == "path" || p.Has("ref") || p.Last() == "url" || p.Has("destination") || p.Has("verify") || p.Has("secretRef"):
 		return origins
 	case p.Last() == "suspend" || p.Has("automated"):
@@ -107,7 +121,7 @@ var wirings = map[wiringTopic]struct {
 	health:   {ChangesSync, Notice, "the GitOps engine asks for something else before it calls a stage ready", "called ready by other signs"},
 	identity: {ChangesSync, Warning, "the GitOps engine applies with other rights", "applied with other rights"},
 	origins:  {ChangesSync, Warning, "the GitOps engine applies from or to another place", "applied from or to another place"},
-	pausing:  {ChangesSync, Warning, "the GitOps engine is paused or goes on", "paused, or synced again"},
+	pausing:  {ChangesSync, Warning, "the GitOps engine syncs by itself in another way", "synced by themselves in another way"},
 	timing:   {RestartsNothing, Info, "the GitOps engine looks or retries at other times", "looked at at other times"},
 	manner:   {ChangesSync, Warning, "the GitOps engine applies or deletes in another way", "applied in another way"},
 }
@@ -129,6 +143,8 @@ func (c *Cluster) wiringEffect(part []*match.Change) Effect {
 		return c.pruningEffect(part)
 	case manner:
 		return c.syncOptionsEffect(part)
+	case hooking:
+		return c.hookEffect(part)
 	case timing:
 		return c.syncIntervalEffect(part)
 	case identity:
@@ -162,9 +178,13 @@ func (c *Cluster) sourceChanged(part []*match.Change) Effect {
 	for _, change := range part {
 		revision := change.Path.Is("spec", "ref", "branch") || change.Path.Last() == "targetRevision"
 		if was, is := change.Old.Scalar(), change.New.Scalar(); revision && was != "" && is != "" && !isCommit.MatchString(is) {
-			return c.effect(part, w.consequence, w.severity, "the GitOps engine follows "+is+" instead of "+was+": whoever can push there decides what runs on the cluster").
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine follows "+is+" instead of "+was+": all who can push there decide what runs on the cluster").
 				withClauseOf("cluster "+c.Name, "follow", is+" of its repository instead of "+was)
 		}
+	}
+	if slices.ContainsFunc(part, patchOverridesCompiler) {
+		return c.effect(part, w.consequence, Critical, "the GitOps engine applies from or to another place than the compiled one, by a patch: "+changesText(part)).
+			withClause("are", "applied from or to another place than the compiled one").withJobs(JobsHampered)
 	}
 	return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 }
@@ -176,10 +196,16 @@ var isCommit = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 func (c *Cluster) pausedEffect(part []*match.Change) Effect {
 	w := wirings[pausing]
 	for _, change := range part {
-		switch {
-		case change.Path.Last() == "suspend" && change.New.Scalar() == "true", change.Path.Has("automated") && change.Removed():
+		switch last, on := change.Path.Last(), change.New.Scalar() == "true"; {
+		case last == "selfHeal" && on:
+			return c.effect(part, w.consequence, Notice, "the GitOps engine repairs what people change by hand from now on").withClause("are", "repaired from now on after a change by hand")
+		case last == "selfHeal":
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine no longer repairs what people change by hand").withClause("are", "no longer repaired after a change by hand")
+		case last == "allowEmpty" && on:
+			return c.effect(part, w.consequence, w.severity, "the GitOps engine deletes everything that a stage applied if its folder is empty").withClause("may", "lose everything if a folder is empty")
+		case last == "suspend" && on, last == "automated" && change.Removed(), last == "enabled" && change.New.Scalar() == "false":
 			return c.effect(part, w.consequence, w.severity, "the GitOps engine is paused: what is merged is no longer applied by itself").withClause("are", "no longer synced: the GitOps engine is paused")
-		case change.Path.Last() == "suspend":
+		case last == "suspend", last == "automated", last == "enabled":
 			return c.effect(part, w.consequence, w.severity, "the GitOps engine goes on: what was merged meanwhile is applied").withClause("are", "synced again")
 		}
 	}
@@ -206,12 +232,15 @@ func (c *Cluster) syncIntervalEffect(part []*match.Change) Effect {
 // isSource reports whether a change is about where Flux gets files from: what it ignores is files.
 func isSource(c *match.Change) bool { return strings.HasPrefix(c.Object().ID.Group, "source.") }
 
-// manners are what fields tell an engine to do with what it applies, beside what is compiled.
-var manners = []struct {
+// syncManner is a field, how severe it is, and what an engine applies by it.
+type syncManner struct {
 	field    string
 	severity Severity
 	words    string
-}{
+}
+
+// manners are what fields tell an engine to do with what it applies, beside what is compiled.
+var manners = []syncManner{
 	{"targetNamespace", Critical, "all into another namespace than the compiled one"},
 	{"kubeConfig", Critical, "to another cluster"},
 	{"patches", Critical, "something else than what is compiled and reviewed: it patches it"},
@@ -220,6 +249,16 @@ var manners = []struct {
 	{"components", Critical, "something else than what is compiled and reviewed: it adds components to it"},
 	{"namePrefix", Critical, "all under other names than the compiled ones"},
 	{"nameSuffix", Critical, "all under other names than the compiled ones"},
+	{"commonMetadata", Critical, "all with other labels and annotations than the compiled ones"},
+	{"destination", Critical, "to another cluster or namespace"},
+	{"exclude", Critical, leavesOut},
+	{"include", Critical, leavesOut},
+	{"recurse", Critical, leavesOut},
+	{"sparseCheckout", Critical, leavesOut},
+	{"plugin", Critical, "something else than what is compiled and reviewed: a program makes it"},
+	{"kustomize", Critical, "something else than what is compiled and reviewed: it changes it"},
+	{"helm", Critical, "something else than what is compiled and reviewed: it takes it for a chart"},
+	{"jsonnet", Critical, "something else than what is compiled and reviewed: it takes it for a program"},
 	{"ignoreDifferences", Warning, "without repairing what others change there"},
 	{"ignore", Warning, "without repairing what others change there"},
 	{"force", Warning, "by deleting and making again what it cannot change"},
@@ -227,6 +266,22 @@ var manners = []struct {
 	{"Force=true", Warning, "by deleting and making again what it cannot change"},
 	{"Validate=false", Warning, "without asking whether objects are valid"},
 	{"decryption", Warning, "with Secrets that it decrypts in another way"},
+}
+
+// leavesOut describes a stage, or a source, that no longer has all files. What it does not have an engine that prunes deletes.
+const leavesOut = "something else than what is compiled and reviewed: it leaves files of the repository out"
+
+// mannerOf is the first manner that a change is about, nil for none. What a source of Flux ignores is files.
+func mannerOf(c *match.Change) *syncManner {
+	for i := range manners {
+		if m := &manners[i]; c.Path.Has(m.field) || m.words == leavesOut && c.New.At(m.field) != nil {
+			if m.field == "ignore" && isSource(c) {
+				return &syncManner{m.field, Critical, leavesOut}
+			}
+			return m
+		}
+	}
+	return nil
 }
 
 // annotationManners are what annotations tell Flux to do with one object, and what it does when they no longer do.
@@ -242,22 +297,23 @@ var annotationManners = []struct{ key, value, words, undone string }{
 func (c *Cluster) syncOptionsEffect(part []*match.Change) Effect {
 	w := wirings[manner]
 	var words []string
-	severity := w.severity
-	for _, m := range manners {
-		for _, change := range part {
-			switch {
-			case !change.Path.Has(m.field) || m.field == "ignore" && isSource(change):
-			case change.Removed():
-				words = append(words, "no longer applies "+m.words)
-			default:
-				words, severity = append(words, "applies "+m.words+": "+valueText(change.New)), max(severity, m.severity)
+	severity, jobs := w.severity, JobsUntouched
+	for _, change := range part {
+		switch m := mannerOf(change); {
+		case m == nil:
+		case m.field == "recurse" && change.New.Scalar() != "true":
+			words, severity, jobs = append(words, "applies "+m.words+": all folders below"), m.severity, c.jobsOfLeftOut(change.Object())
+		case change.Removed() || m.field == "recurse":
+			words = append(words, "no longer applies "+m.words)
+		default:
+			words, severity = append(words, "applies "+m.words+": "+valueText(change.New)), max(severity, m.severity)
+			if m.words == leavesOut {
+				jobs = c.jobsOfLeftOut(change.Object())
 			}
 		}
 	}
-	for _, change := range part {
-		if isSource(change) && change.Path.Has("ignore") && !change.Removed() {
-			words, severity = append(words, "applies something else than what is compiled and reviewed: it leaves files of the repository out: "+valueText(change.New)), Critical
-		}
+	if o := part[0].After; isEngine(part[0]) && replacesAll(o) && !replacesAll(part[0].Before) {
+		words, severity, jobs = append(words, "deletes all that it applies and makes it again, namespaces with running jobs too"), Critical, JobsPreemptible
 	}
 	for _, m := range annotationManners {
 		for _, change := range part {
@@ -274,7 +330,77 @@ func (c *Cluster) syncOptionsEffect(part []*match.Change) Effect {
 		return c.effect(part, w.consequence, w.severity, w.title).withClause("are", w.clause)
 	}
 	all := strings.Join(sortedDistinct(words), ", and ")
-	return c.effect(part, ChangesSync, severity, "the GitOps engine "+all).withClause("have", "a GitOps engine that "+all)
+	return c.effect(part, ChangesSync, severity, "the GitOps engine "+all).withClause("have", "a GitOps engine that "+all).withJobs(jobs)
+}
+
+// jobsOfLeftOut is what may become of running jobs where an engine no longer finds files: it deletes what is in them if a stage of it prunes.
+func (c *Cluster) jobsOfLeftOut(o *object.Object) JobsImpact {
+	for _, s := range c.is.engine {
+		if s.prunes && (s.object == o.ID || s.object.Group != o.ID.Group) && !c.keepsNamespaces(s.object) {
+			return JobsPreemptible
+		}
+	}
+	return JobsHampered
+}
+
+// replacesAll reports whether a stage of Argo CD deletes and makes again all that it applies, at each sync.
+func replacesAll(stage *object.Object) bool {
+	return replacesObjects(stage.Root.At("spec", "syncPolicy", "syncOptions").Strings())
+}
+
+// hookKeys are annotations that make an object a hook of Argo CD, and say when it deletes it; it reads those of Helm too
+// (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_hooks/, https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#helm-hooks).
+var hookKeys = []string{"argocd.argoproj.io/hook", "helm.sh/hook", "argocd.argoproj.io/hook-delete-policy", "helm.sh/hook-delete-policy"}
+
+func isHookKey(key string) bool { return slices.Contains(hookKeys, key) }
+
+// isRecreated reports whether Argo CD deletes an object and makes it again at a sync: it is a hook, or replaced by force.
+func isRecreated(o *object.Object) bool {
+	annotations := o.Root.At("metadata", "annotations")
+	return annotations.Scalar(hookKeys[0])+annotations.Scalar(hookKeys[1]) != "" || replacesObjects(splitList(annotations.Scalar(argoOptions)))
+}
+
+// guarded are kinds that must never be gone: what is in them, or is behind them, goes with them or is open.
+var guarded = []string{
+	"Namespace", "NetworkPolicy", "PersistentVolumeClaim", "PersistentVolume", "CustomResourceDefinition", "ValidatingAdmissionPolicy",
+	"ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "Application", "AppProject",
+}
+
+func (c *Cluster) hasArgo() bool {
+	return slices.ContainsFunc(slices.Concat(c.was.engine, c.is.engine), func(s engineStage) bool { return s.object.Group == argoGroup })
+}
+
+// hookEffect is an object that becomes a hook, or is none any more.
+func (c *Cluster) hookEffect(part []*match.Change) Effect {
+	switch {
+	case !c.hasArgo():
+		return c.effect(part, RestartsNothing, Info, "hooks of Argo CD change: the cluster has none").withClause("have", "other annotations for a GitOps engine")
+	case !isRecreated(part[0].After):
+		return c.effect(part, ChangesSync, Notice, "Argo CD applies an object as others, no longer as a hook").withClause("have", "objects that are no longer hooks")
+	}
+	return c.recreatedBySyncEffect(part)
+}
+
+// recreatedBySyncEffect is an object that the engine deletes and makes again when it syncs.
+func (c *Cluster) recreatedBySyncEffect(part []*match.Change) Effect {
+	o, severity, jobs, cost := part[0].After, Warning, JobsUntouched, ""
+	if slices.Contains(guarded, o.ID.Kind) {
+		severity = Critical
+	}
+	switch {
+	case o.ID.Kind == "Namespace":
+		jobs, cost = JobsStopped, ", with everything in it, running jobs too"
+	case o.ID.Kind == "NetworkPolicy":
+		jobs, cost = JobsHampered, ": what it closes is open meanwhile"
+	case slices.Contains(storageKinds, o.ID.Kind):
+		jobs, cost = JobsHampered, ", with its data"
+	}
+	if part[0].Whole() {
+		jobs = JobsUntouched
+	}
+	what := "deletes " + withArticle(o.ID.Kind) + " when it syncs" + cost
+	return c.effect(part, ChangesSync, severity, "Argo CD "+what).withDetail(objectName(o.ID)+": "+changesText(part)).
+		withClause("have", "a GitOps engine that "+what).withJobs(jobs).withAspect(Aspect(o.ID.Kind))
 }
 
 // pruningEffect says what becomes of what git no longer has, and of what a stage applied that goes.
@@ -302,7 +428,7 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 		return c.effect(part, ChangesSync, Warning, "the GitOps engine starts jobs of the tenant from a repository: people who push there do what editors do").
 			withClause("run", "jobs from a repository")
 	case change.Added():
-		return c.effect(part, AddsObjects, Info, "the GitOps engine is told more: "+kind).withClause("are", "synced in a new stage")
+		return c.effect(part, AddsObjects, Info, "an object of the GitOps engine is new: "+kind).withClause("are", "synced in a new stage")
 	case deletesWithStage(change.Before) && c.keepsNamespaces(change.Before.ID):
 		return c.effect(part, DeletesObjects, Critical, "a stage of the GitOps engine goes, and what it applied goes with it, but namespaces and what else is marked to stay").
 			withClause("lose", "what a stage applied, but namespaces").withJobs(JobsHampered).withHelp("suspend the stage and turn its pruning off before it is removed")
@@ -313,7 +439,7 @@ func (c *Cluster) stageAddedOrRemoved(part []*match.Change) Effect {
 	if kind == "Kustomization" || kind == "Application" {
 		return c.effect(part, LeavesObjects, Warning, "a stage of the GitOps engine goes, and what it applied stays: "+kind).withClause("are", "no longer synced by a stage")
 	}
-	return c.effect(part, DeletesObjects, Warning, "the GitOps engine is told less: "+kind).withClause("are", "no longer synced by a stage")
+	return c.effect(part, DeletesObjects, Warning, "an object of the GitOps engine is gone: "+kind).withClause("are", "no longer synced by a stage")
 }
 
 // keepsNamespaces reports whether all namespaces that a stage applied are marked to stay when it goes, and running jobs in them. Where none is
@@ -335,6 +461,8 @@ func (c *Cluster) keepsNamespaces(id object.ID) bool {
 func (c *Cluster) keptObjectsEffect(part []*match.Change) Effect {
 	before, after := engineProtections(part[0].Before), engineProtections(part[0].After)
 	switch lost, gained := missingFrom(before, after), missingFrom(after, before); {
+	case isRecreated(part[0].After) && !isRecreated(part[0].Before) && c.hasArgo():
+		return c.recreatedBySyncEffect(part)
 	case len(c.was.engine)+len(c.is.engine) == 0:
 		return c.effect(part, RestartsNothing, Info, "what a GitOps engine would keep changes: the cluster has none").withClause("have", "other annotations for a GitOps engine")
 	case len(lost) > 0:
@@ -389,17 +517,33 @@ func (c *Cluster) isForceSynced(o *object.Object) bool {
 
 // repositoryEffect is another repository: those who can write there decide what runs on the cluster, with the rights of the engine.
 func (c *Cluster) repositoryEffect(part []*match.Change) Effect {
-	was, is := part[0].Old.Scalar(), part[0].New.Scalar()
-	if repositoryPlace(was) == repositoryPlace(is) {
+	was, is := part[0].Old.Scalar(), newlyFollowed(part[0])[0]
+	if part[0].Old == nil {
+		return c.effect(part, ChangesSync, Critical, "the GitOps engine follows one more repository: all who can write to "+is+" decide what runs on the cluster").
+			withClauseOf("cluster "+c.Name, "follow", "the repository "+is+" too").withJobs(JobsIncluded).withHelp("merge it when you know who can write there")
+	}
+	if repositoryPlace(was) == is {
 		return c.effect(part, ChangesSync, Warning, "the GitOps engine reads its repository in another way").withClause("are", "applied from or to another place")
 	}
 	if isForTenantJobs(part[0].Object()) {
 		return c.effect(part, ChangesSync, Warning, "the GitOps engine starts jobs of the tenant from another repository: people who push to "+
-			repositoryPlace(is)+" do what editors do").withClause("run", "jobs from the repository "+repositoryPlace(is))
+			is+" do what editors do").withClause("run", "jobs from the repository "+is)
 	}
-	return c.effect(part, ChangesSync, Critical, "the GitOps engine follows another repository: whoever can write to "+repositoryPlace(is)+" decides what runs on the cluster").
-		withClauseOf("cluster "+c.Name, "follow", "the repository "+repositoryPlace(is)+" instead of "+repositoryPlace(was)).withJobs(JobsIncluded).
+	return c.effect(part, ChangesSync, Critical, "the GitOps engine follows another repository: all who can write to "+is+" decide what runs on the cluster").
+		withClauseOf("cluster "+c.Name, "follow", "the repository "+is+" instead of "+repositoryPlace(was)).withJobs(JobsIncluded).
 		withHelp("merge it when you know who can write there")
+}
+
+// newlyFollowed are the repositories that the new value of a change names.
+func newlyFollowed(c *match.Change) []string {
+	keys := []string{"repoURL", "url"}
+	if c.Kind() == "Application" {
+		keys = keys[:1]
+	}
+	if c.New.Leaf() && slices.Contains(keys, c.Path.Last()) {
+		return []string{repositoryPlace(c.New.Scalar())}
+	}
+	return followedPlaces(c.New, keys)
 }
 
 // repositoryPlace is the host and the path of the address of a repository, however it is spelled: git.example.com/platform/mpi.

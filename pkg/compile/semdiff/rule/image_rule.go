@@ -30,7 +30,7 @@ var imageRule = &Rule{
 			case was != "" && is != "" && namesImage(change.Path) && registryOf(was) != registryOf(is):
 				severity, title, rest = Warning, "new jobs start with an image from another registry: "+registryOf(is), "new jobs with an image from "+registryOf(is)
 			case severity < Warning && strings.Contains(was, "@sha256:") && !strings.Contains(is, "@sha256:"):
-				severity, title, rest = Warning, "new jobs start with an image without digest: whoever can push the tag decides what runs", "new jobs with an image without digest"
+				severity, title, rest = Warning, "new jobs start with an image without digest: all who can push the tag decide what runs", "new jobs with an image without digest"
 			}
 		}
 		if !slices.ContainsFunc(part, func(change *match.Change) bool { return change.Path.Last() != "imagePullPolicy" }) {

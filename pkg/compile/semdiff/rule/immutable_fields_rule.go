@@ -41,9 +41,9 @@ var changeableOfVolumes = []string{"accessModes", "capacity", "claimRef", "mount
 var immutableRule = &Rule{
 	Name: "immutable", Title: "Fields that cannot be changed",
 	Doc: "The API server refuses the change of these fields of an object that exists, and with it the whole object; a GitOps engine stops " +
-		"there. The object must be deleted and made again, and the entry says what that costs. Where the engine is told to do that itself (`force`), it does so " +
-		"at once, and the data of a volume is lost. Fields that may only grow, such as the size of a " +
-		"volume, are told by the rule for storage.",
+		"there. The object must be deleted and made again, and the entry says what that costs. An engine with `force` does so itself " +
+		"at once, and the data of a volume is lost. The rule for storage has fields that may only grow, " +
+		"such as the size of a volume.",
 	Says:   []Consequence{ImmutableField, DeletesObjects, DeletesData},
 	claims: func(c *match.Change) bool { return !c.Whole() && isImmutableField(c) },
 	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {

@@ -11,7 +11,7 @@ const (
 	JobsIncluded
 	// JobsHampered jobs go on, and may fail: traffic is closed, a right is taken away, a pod that must be replaced is refused.
 	JobsHampered
-	// JobsPreemptible jobs may be stopped, so that others get their machines.
+	// JobsPreemptible jobs may be stopped: others get their machines, or the GitOps engine deletes what they run in.
 	JobsPreemptible
 	// JobsStopped jobs end.
 	JobsStopped
@@ -30,7 +30,7 @@ func (j JobsImpact) Meaning() string {
 		JobsUntouched:   "Running jobs do not notice.",
 		JobsIncluded:    "Running jobs go on, and what opens or grows is open to them at once.",
 		JobsHampered:    "Running jobs go on, and may fail: traffic is closed, a right is taken away, a pod that must be replaced is refused.",
-		JobsPreemptible: "Running jobs may be stopped, so that others get their machines.",
+		JobsPreemptible: "Running jobs may be stopped: others get their machines, or the GitOps engine deletes what they run in.",
 		JobsStopped:     "Running jobs end.",
 	}[j]
 }

@@ -150,7 +150,7 @@ func followsRepositories(keys ...string) func(*object.Object) []ability {
 		}
 		var can []ability
 		for _, place := range followedPlaces(o.Root.Get("spec"), keys) {
-			can = append(can, ability{consequence: ChangesSync, severity: Critical, description: "makes the GitOps engine follow " + place + ": whoever can write there decides what runs on the cluster", follows: place})
+			can = append(can, ability{consequence: ChangesSync, severity: Critical, description: "makes the GitOps engine follow " + place + ": all who can write there decide what runs on the cluster", follows: place})
 		}
 		if len(can) == 0 {
 			return warningAbility(ChangesSync, "tells the GitOps engine to follow what no rule can read")
@@ -191,55 +191,67 @@ func appProjectAbility(o *object.Object) []ability {
 // criticalResources are those by which one who rewrites them has the cluster.
 var criticalResources = []string{
 	"*", "*/*", "pods", "pods/*", "secrets", "serviceaccounts", "nodes", "namespaces", "deployments", "daemonsets", "statefulsets", "jobs", "cronjobs",
-	"roles", "clusterroles", "rolebindings", "clusterrolebindings", "networkpolicies", "validatingadmissionpolicies",
+	"trainjobs", "jobsets", "trainingruntimes", "clustertrainingruntimes", "roles", "clusterroles", "rolebindings", "clusterrolebindings", "networkpolicies", "validatingadmissionpolicies",
 }
 
-func isCriticalResource(resource string) bool { return slices.Contains(criticalResources, resource) }
-
-// resourcesOf are the resources that some rules of admission are about.
-func resourcesOf(rules *object.Node) []string {
-	var found []string
-	for rule := range rules.Items() {
-		found = append(found, rule.Get("resources").Strings()...)
-	}
-	return sortedDistinct(found)
+// isCriticalRule reports whether a rule of admission is about critical resources.
+func isCriticalRule(rule *object.Node) bool {
+	return slices.ContainsFunc(rule.Get("resources").Strings(), func(r string) bool { return slices.Contains(criticalResources, r) })
 }
 
 // webhookAbility is that a webhook reads what others ask the API server for, with the content of Secrets; one that mutates rewrites it.
 func webhookAbility(o *object.Object) []ability {
-	var about []string
-	for hook := range o.Root.Get("webhooks").Items() {
-		about = append(about, resourcesOf(hook.Get("rules"))...)
-	}
-	about = sortedDistinct(about)
+	var rules []*object.Node
 	reads, severity := "reads, and may refuse, ", Warning
-	away := strings.Contains(webhookTargets(o), "://")
-	switch {
-	case o.ID.Kind == "MutatingWebhookConfiguration":
+	for hook := range o.Root.Get("webhooks").Items() {
+		away := hook.Scalar("clientConfig", "url") != ""
+		for rule := range hook.Get("rules").Items() {
+			if rules = append(rules, rule); isAboutSecrets(rule, away) {
+				severity = Critical
+			}
+		}
+	}
+	if o.ID.Kind == "MutatingWebhookConfiguration" {
 		reads = "reads, and may rewrite, "
-		if slices.ContainsFunc(about, isCriticalResource) {
+		if slices.ContainsFunc(rules, isCriticalRule) {
 			severity = Critical
 		}
-	case away && slices.ContainsFunc(about, func(r string) bool { return r == "*" || r == "*/*" || r == "secrets" }):
-		severity = Critical
 	}
-	return []ability{{consequence: AdmitsMore, severity: severity, description: reads + cmp.Or(severalText(resourcesText(about)), "nothing") + " that others ask for: it asks " + webhookTargets(o)}}
+	return []ability{{consequence: AdmitsMore, severity: severity, description: reads + resourcesText(rules) + " that others ask for: it asks " + webhookTargets(o)}}
 }
 
-// resourcesText are resources in a sentence.
-func resourcesText(list []string) []string {
-	if slices.Contains(list, "*") || slices.Contains(list, "*/*") {
-		return []string{"everything"}
+// isAboutSecrets reports whether a rule of admission is about Secrets, which are of the group without a name, or about
+// everything of any group.
+func isAboutSecrets(rule *object.Node, anyGroup bool) bool {
+	return (anyGroup || slices.ContainsFunc(rule.Get("apiGroups").Strings(), holdsSecrets)) &&
+		slices.ContainsFunc(rule.Get("resources").Strings(), func(r string) bool { return r == "*" || r == "*/*" || r == "secrets" })
+}
+
+func holdsSecrets(group string) bool { return group == "" || group == "*" }
+
+// resourcesText are the resources of rules in a sentence.
+func resourcesText(rules []*object.Node) string {
+	var found []string
+	for _, rule := range rules {
+		list, groups := rule.Get("resources").Strings(), rule.Get("apiGroups").Strings()
+		switch {
+		case !slices.Contains(list, "*") && !slices.Contains(list, "*/*"):
+			found = append(found, list...)
+		case slices.ContainsFunc(groups, holdsSecrets):
+			return "everything"
+		default:
+			found = append(found, "everything of "+severalText(groups))
+		}
 	}
-	return list
+	return cmp.Or(severalText(sortedDistinct(found)), "nothing")
 }
 
 func mutatingPolicyAbility(o *object.Object) []ability {
-	about, severity := resourcesOf(o.Root.At("spec", "matchConstraints", "resourceRules")), Warning
-	if slices.ContainsFunc(about, isCriticalResource) {
+	rules, severity := slices.Collect(o.Root.At("spec", "matchConstraints", "resourceRules").Items()), Warning
+	if slices.ContainsFunc(rules, isCriticalRule) {
 		severity = Critical
 	}
-	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + cmp.Or(severalText(resourcesText(about)), "nothing") + " that others ask for"}}
+	return []ability{{consequence: AdmitsMore, severity: severity, description: "rewrites " + resourcesText(rules) + " that others ask for"}}
 }
 
 // jobGroups are the APIs by which jobs run.
@@ -312,7 +324,11 @@ func claimAbility(o *object.Object) []ability {
 	}
 	for _, key := range []string{"dataSourceRef", "dataSource"} {
 		if from := spec.At(key); from != nil {
-			return warningAbility(WidensAccess, "gets a copy of the data of "+from.Scalar("kind")+" "+strings.TrimPrefix(from.Scalar("namespace")+"/"+from.Scalar("name"), "/"))
+			severity := Warning
+			if other := from.Scalar("namespace"); other != "" && other != o.ID.Namespace {
+				severity = Critical
+			}
+			return []ability{{consequence: WidensAccess, severity: severity, description: "gets a copy of the data of " + from.Scalar("kind") + " " + strings.TrimPrefix(from.Scalar("namespace")+"/"+from.Scalar("name"), "/")}}
 		}
 	}
 	return nil
@@ -322,7 +338,16 @@ func externalNameAbility(o *object.Object) []ability {
 	if o.Root.Scalar("spec", "type") != "ExternalName" {
 		return nil
 	}
-	return warningAbility(OpensNetwork, "leads to "+o.Root.Scalar("spec", "externalName"))
+	return []ability{{consequence: OpensNetwork, severity: severityOfLeading(o, o.ID.Name), description: "leads to " + o.Root.Scalar("spec", "externalName")}}
+}
+
+// severityOfLeading is how severe it is that a Service leads elsewhere: what asks those of the cluster itself, such as its DNS, its API and its
+// operators, believes the answer.
+func severityOfLeading(o *object.Object, service string) Severity {
+	if isSystemNamespace(o.ID.Namespace) || slices.Contains(operators, o.ID.Namespace) || slices.Contains(clusterNames, service) {
+		return Critical
+	}
+	return Warning
 }
 
 // endpointsAbility is where a Service leads to, whatever it selects.
@@ -337,7 +362,8 @@ func endpointsAbility(o *object.Object) []ability {
 		addresses = append(addresses, endpoint.Get("addresses").Strings()...)
 	}
 	name := cmp.Or(o.Root.Scalar("metadata", "labels", "kubernetes.io/service-name"), o.ID.Name)
-	return warningAbility(OpensNetwork, "leads what goes to the Service "+o.ID.Namespace+"/"+name+" to "+cmp.Or(severalText(sortedDistinct(addresses)), "nothing"))
+	return []ability{{consequence: OpensNetwork, severity: severityOfLeading(o, name),
+		description: "leads what goes to the Service " + o.ID.Namespace + "/" + name + " to " + cmp.Or(severalText(sortedDistinct(addresses)), "nothing")}}
 }
 
 // configMapProgramAbility is that a file of a ConfigMap is a dangerous program where it is run.

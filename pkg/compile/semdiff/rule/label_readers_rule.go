@@ -12,7 +12,7 @@ var readersRule = &Rule{
 	Doc: "Labels and annotations by which a program of the cluster does something: gives pods the rights of an account of a cloud, puts them into another " +
 		"network, lifts what the kernel keeps from them, adds programs to them, writes certificates, publishes a Service, copies a Secret. They are " +
 		"a warning, on objects and on the templates of pods, and critical where they lift what confines a pod. So is any other one whose domain belongs to " +
-		"Kubernetes, a cloud or a known program, because no rule knows what it does. Those of domains of one's own are told by the other rules.",
+		"Kubernetes, a cloud or a known program, because no rule knows what it does. The other rules judge labels of other domains.",
 	Says: []Consequence{WidensAccess, OpensNetwork, WidensSecurity, Unclassified},
 	claims: func(c *match.Change) bool {
 		return !c.Whole() && readerOf(c) != nil

@@ -20,7 +20,7 @@ var logsRule = &Rule{
 				withClause("have", "other links to docs")
 		}
 		if part[0].New == nil {
-			return c.effect(part, RestartsNothing, Warning, "nobody is told any more where logs are").withClause("lose", "the link to the logs of jobs")
+			return c.effect(part, RestartsNothing, Warning, "users no longer find the logs").withClause("lose", "the link to the logs of jobs")
 		}
 		return c.effect(part, RestartsNothing, Notice, "people are sent to another place for logs").withClause("have", "another link to the logs of jobs")
 	}),

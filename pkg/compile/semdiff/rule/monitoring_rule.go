@@ -11,8 +11,8 @@ var monitoringKinds = []string{"ServiceMonitor", "PodMonitor", "Probe", "Prometh
 
 var monitoringRule = &Rule{
 	Name: "monitoring", Title: "What is measured, and what is warned of",
-	Doc: "Scrape targets, alerts and dashboards. They act at once and touch no job. What is removed is a warning: nobody is told any more " +
-		"what it told. So is an alert that is missing or that a patch words otherwise, and a scrape that asks through another place or with a credential of Prometheus'.",
+	Doc: "Scrape targets, alerts and dashboards. They act at once and touch no job. What is removed is a warning: what it measured or " +
+		"reported is no longer seen. So is an alert that is missing or that a patch words otherwise, and a scrape that asks through another place or with a credential of Prometheus'.",
 	Says: []Consequence{RestartsNothing, WidensAccess},
 	claims: func(c *match.Change) bool {
 		dashboard := c.Kind() == "ConfigMap" && c.Object().Root.At("metadata", "labels", "grafana_dashboard") != nil
@@ -21,7 +21,7 @@ var monitoringRule = &Rule{
 	judge: judgeByCause(func(c *Cluster, part []*match.Change) Effect {
 		change := part[0]
 		if change.Whole() && change.Removed() {
-			return c.effect(part, RestartsNothing, Warning, "a "+change.Kind()+" is gone: nobody is told any more what it told").
+			return c.effect(part, RestartsNothing, Warning, "a "+change.Kind()+" is gone, and what it measured or reported is no longer seen").
 				withClause("lose", "monitoring")
 		}
 		if silent := missingFrom(alertsOf(change.Before), alertsOf(change.After)); len(silent) > 0 && !change.Whole() {

@@ -21,7 +21,7 @@ var networkRule = &Rule{
 		"opening that another policy has anyway are no effect. Policies hold for running pods at once. It is critical where all addresses are " +
 		"opened, all namespaces, a namespace of another tenant, by its name or by labels that it has, the metadata service of clouds, or the addresses " +
 		"of the cluster's own pods and Services; another range of private addresses, or a closed flow, is a warning. The place is " +
-		"the line that opens the flow. Policies of other kinds (AdminNetworkPolicy, those of network plugins) are not understood and told as " +
+		"the line that opens the flow. Policies of other kinds (AdminNetworkPolicy, those of network plugins) are not understood: they are " +
 		"unclassified.",
 	Says: []Consequence{OpensNetwork, ClosesNetwork, NoEffect},
 	claims: func(c *match.Change) bool {

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,7 +34,8 @@ func (c *Cluster) newWorkloadEffect(part []*match.Change) Effect {
 	if account := c.powerfulAccount(o); account != "" {
 		severity, title = Critical, "a component is new: "+o.ID.Kind+" with the rights of the service account "+account+", which are dangerous"
 	} else if c.tenantOf(o) != "" {
-		severity, title = Warning, "pods that are not of its jobs run in a namespace of a tenant: "+o.ID.Kind+" with "+with
+		severity = c.severityOfMounts(part[0], c.existingMounts(o))
+		title = "pods that are not of its jobs run in a namespace of a tenant: " + o.ID.Kind + " with " + with
 	} else if isSystemNamespace(o.ID.Namespace) {
 		severity, title = max(severity, Warning), title+", in "+o.ID.Namespace+", where the cluster keeps what it runs by"
 	}
@@ -49,6 +51,44 @@ func (c *Cluster) existingMounts(o *object.Object) []string {
 		})
 	})
 }
+
+// severityOfMounts is how severe it is that pods in a namespace of a tenant get volumes and secrets that others filled.
+// With a helper of the tenant it is a warning: all are volumes that the specs give the namespace, the pods name an
+// account of it, their images come from a known registry, and their program neither sends nor deletes files.
+func (c *Cluster) severityOfMounts(change *match.Change, found []string) Severity {
+	o := change.After
+	if len(found) == 0 {
+		return Warning
+	}
+	isOther := func(has string) bool {
+		return !slices.ContainsFunc(c.was.claims[o.ID.Namespace], func(v volumeClaim) bool {
+			return v.ofSpecs && has == "the volume "+v.name
+		})
+	}
+	namesNone := func(pod *object.Node) bool {
+		return !c.was.accounts[o.ID.Namespace+"/"+pod.Scalar("serviceAccountName")]
+	}
+	takes := func(program *match.Change) bool {
+		text := textOf(program.New)
+		return sendsFiles.MatchString(text) || deletesFiles.MatchString(text) && !ofSomeAge.MatchString(text)
+	}
+	_, _, moved := c.namespaceHandover(o.ID.Namespace)
+	programs := programsOf(change)
+	switch {
+	case moved, c.tenantOf(o) != c.ownerOfNamespace(o.ID.Namespace), slices.ContainsFunc(found, isOther),
+		slices.ContainsFunc(podSpecs(&o.Root), namesNone), c.newRegistry(imagesOf(&o.Root)) != "",
+		len(risksOf(programs)) > 0, slices.ContainsFunc(programs, takes):
+		return Critical
+	}
+	return Warning
+}
+
+// How a program sends files, deletes folders, or only files that are old.
+var (
+	sendsFiles   = regexp.MustCompile(`\b(curl|wget|nc|ncat|netcat|socat|telnet|ssh|scp|sftp|ftp|rsync)\b`)
+	deletesFiles = regexp.MustCompile(`\brm\s+(-\S+\s+)*-\w*[rR]|\b(mkfs|shred)\b|-delete\b`)
+	ofSomeAge    = regexp.MustCompile(`-[acm](time|min)\s+\+`)
+)
 
 // unknownAccount is the account of a workload where neither state has it compiled, "" where it is known: nobody can say what it may do.
 func (c *Cluster) unknownAccount(o *object.Object) string {

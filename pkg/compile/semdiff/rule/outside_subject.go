@@ -13,7 +13,7 @@ var builtInGroups = map[string]string{
 	"system:authenticated":   "everybody who can log in",
 	"system:unauthenticated": "everybody, without logging in",
 	"system:serviceaccounts": "every service account of the cluster",
-	"system:masters":         "whoever has a certificate of an administrator",
+	"system:masters":         "all with a certificate of an administrator",
 }
 
 // accountsOf begins the group of all service accounts of a namespace; anonymous is the user without a login.

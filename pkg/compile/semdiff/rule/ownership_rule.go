@@ -13,10 +13,10 @@ import (
 var ownershipRule = &Rule{
 	Name: "ownership", Title: "Objects that come and go",
 	Doc: "Tenants, namespaces and other objects that are new, and those that are no longer compiled: whether the GitOps engine deletes them, or " +
-		"they stay behind because pruning is off, an annotation keeps them, or the cluster has no GitOps engine, so that whoever applies it " +
-		"must delete them. With a namespace goes everything in it: running jobs are stopped, and the data of its volumes is deleted. Where a " +
+		"they stay behind because pruning is off, an annotation keeps them, or the cluster has no GitOps engine, so that people " +
+		"must delete them. A tenant that goes, or has another name, while some of its objects stay is one entry with all of them. With a namespace goes everything in it: running jobs are stopped, and the data of its volumes is deleted. Where a " +
 		"namespace stays and its policies go, the pods that still run there are open to everything, which is critical; so is a policy that is " +
-		"no longer compiled and closed a namespace that goes on. The labels that say who owns an object are told here too: without them people " +
+		"no longer compiled and closed a namespace that goes on. The labels of owners of an object belong here, too: without them people " +
 		"may change what is compiled.",
 	Says: []Consequence{AddsObjects, DeletesObjects, LeavesObjects, DeletesData, OpensNetwork, WidensSecurity, AdmitsMore, AdmitsLess, RestartsNothing},
 	claims: func(c *match.Change) bool {
@@ -28,10 +28,11 @@ var ownershipRule = &Rule{
 			c.Kind() == "Namespace" && p.Is("spec", "finalizers", "**")
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		var effects []Effect
+		effects := c.tenantsLeftBehind()
 		for _, change := range changes {
 			effects = append(effects, c.deletedClosingPolicy(change), c.leftClosingPolicy(change))
 			switch {
+			case c.leftOf(change) != "":
 			case !change.Whole():
 				effects = append(effects, c.ownerLabelChanged(change))
 			case change.Added():
@@ -105,7 +106,7 @@ func (c *Cluster) objectRemoved(change *match.Change) Effect {
 			severity = Notice
 		}
 		e := c.effect(part, LeavesObjects, severity, "objects are no longer compiled and stay, because the cluster has no GitOps engine: "+o.ID.Kind).
-			withClause("leave", "objects behind").withHelp("whoever applies the cluster deletes them by hand")
+			withClause("leave", "objects behind").withHelp("delete them by hand after you have applied the cluster")
 		if e.Subject.Runtime != "" {
 			e.Clause.Of = "cluster " + c.Name
 		}
@@ -113,7 +114,7 @@ func (c *Cluster) objectRemoved(change *match.Change) Effect {
 	case stays && c.keepsAfterEngine():
 		return c.effect(part, LeavesObjects, Warning, "the cluster goes on without a compiled GitOps engine: objects are no longer compiled and stay: "+o.ID.Kind).
 			withClauseOf("cluster "+c.Name, "leave", "the stages of its GitOps engine behind, which go on with those folders that there still are").
-			withHelp("take away what is left of the engine by hand: until then its stages apply what is merged into their folders, and kubectl delete does what they are told to do when they go")
+			withHelp("take away what is left of the engine by hand: until then its stages apply what is merged into their folders, and kubectl delete of a stage deletes or keeps what it applied, by its own settings")
 	case stays && !change.Disposal.WithTenant:
 		return c.effect(part, LeavesObjects, Warning, "objects are no longer compiled and stay, with what they do: "+o.ID.Kind).withClause("leave", "objects behind")
 	case stays:

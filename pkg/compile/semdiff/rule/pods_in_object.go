@@ -88,11 +88,30 @@ func usedOfNamespace(root *object.Node) []string {
 				found = append(found, "the files of "+server+":"+v.Scalar("nfs", "path"))
 			}
 		}
+		for _, name := range variableSecrets(pod) {
+			found = append(found, "the secret "+name)
+		}
 		if account := pod.Scalar("serviceAccountName"); account != "" && account != "default" {
 			found = append(found, "the service account "+account)
 		}
 	}
 	return sortedDistinct(found)
+}
+
+// variableSecrets are the Secrets in variables of the containers of a pod.
+func variableSecrets(pod *object.Node) []string {
+	var found []string
+	for _, list := range []string{"containers", "initContainers"} {
+		for container := range pod.Get(list).Items() {
+			for from := range container.Get("envFrom").Items() {
+				found = append(found, from.Scalar("secretRef", "name"))
+			}
+			for variable := range container.Get("env").Items() {
+				found = append(found, variable.Scalar("valueFrom", "secretKeyRef", "name"))
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(name string) bool { return name == "" })
 }
 
 // podLeaves are the values of the pods of an object that comes as a whole, each as the change from nothing that it is.

@@ -7,7 +7,7 @@ import (
 
 var priceRule = &Rule{
 	Name: "price", Title: "Prices of machines",
-	Doc:  "What users are told that a node of their job costs in an hour. Bills of earlier months are made with the price of today's specs.",
+	Doc:  "The price of a node for an hour, as users read it. Bills of earlier months are made with the price of today's specs.",
 	Says: []Consequence{RestartsNothing},
 	claims: func(c *match.Change) bool {
 		return isRuntime(c) && !c.Whole() && c.Path.Is("metadata", "annotations", mpi.PriceAnnotation)

@@ -13,11 +13,11 @@ import (
 
 var programRule = &Rule{
 	Name: "program", Title: "Programs that pods run",
-	Doc: "Commands, arguments, probes and hooks of runtimes and components, and the environment of components, with the text before and after. It is a warning " +
-		"where a component is told otherwise that may do what breaks the boundaries of tenants, such as the controller, where a variable makes " +
-		"programs load other code or ask other hosts, where a Secret is handed in, or where a new host is named. A program that is downloaded and " +
-		"run at once is critical, because whoever has that address decides what runs, and so is a shell that another host gets. The same is " +
-		"told of the programs of workloads and runtimes that are new.",
+	Doc: "Commands, arguments, probes and hooks of runtimes and components, and the environment of components, with the text before and after. " +
+		"It is a warning if a component with the power to break the boundaries of tenants, such as the controller, has other arguments, if a " +
+		"variable makes programs load other code or ask other hosts, if a Secret is handed in, or if a new host is named. A program that is " +
+		"downloaded and run at once is critical, because the owner of that address decides what runs, and so is a shell for another host, and " +
+		"a program that reads the token of a powerful account. Programs of workloads and runtimes that are new are judged alike.",
 	Says: []Consequence{RestartsPlatform, NewJobsOnly},
 	claims: func(c *match.Change) bool {
 		if c.Whole() || !hasPods(c.Object()) {
@@ -54,7 +54,7 @@ func (c *Cluster) programEffect(part []*match.Change) Effect {
 		severity, title = Warning, title+", instead of what the compiler has"
 	}
 	if found := risksOf(part); len(found) > 0 {
-		severity = max(severity, found[0].severity())
+		severity = max(severity, c.severityOfRisks(found, o))
 		title, rest = title+", which "+found[0].description, rest+", which "+found[0].description
 	}
 	e := c.effect(part, consequence, severity, title).withDetail(beforeAfterText(part)).withClause(verb, rest)
@@ -165,6 +165,22 @@ func (d programRisk) severity() Severity {
 	return Warning
 }
 
+// severityOfRisks is that of the first of some risks; it is critical if other code than the image's may have a powerful account.
+func (c *Cluster) severityOfRisks(found []programRisk, o *object.Object) Severity {
+	takesRights := func(d programRisk) bool {
+		return d.description == readsToken || strings.HasPrefix(d.description, loadsCode)
+	}
+	if isWorkload(o) && slices.ContainsFunc(found, takesRights) && (c.powerfulAccount(o) != "" || isController(o)) {
+		return Critical
+	}
+	return found[0].severity()
+}
+
+const (
+	readsToken = "reads the token of its service account" //nolint:gosec // words
+	loadsCode  = "makes programs load other code"
+)
+
 // riskyPatterns are texts of programs, the most severe first.
 var riskyPatterns = []struct {
 	text *regexp.Regexp
@@ -176,7 +192,7 @@ var riskyPatterns = []struct {
 	{regexp.MustCompile(`/dev/(tcp|udp)/|\b(nc|ncat|netcat)\b.*\s-(e|c)\b|\bsocat\b.*\b(exec|system):`), programRisk{"gives a shell to another host", true}},
 	{regexp.MustCompile(`\bbase64\s+(-d|-D|--decode)\b.*\|\s*\S*(sh|bash|python\d?|perl)\b`), programRisk{"runs what nobody can read", true}},
 	{regexp.MustCompile(`\b(nsenter|chroot)\b`), programRisk{"leaves its container", true}},
-	{regexp.MustCompile(`secrets/kubernetes\.io/serviceaccount`), programRisk{"reads the token of its service account", false}},
+	{regexp.MustCompile(`secrets/([^/\s]*\*|kubernetes\.io)`), programRisk{readsToken, false}},
 	{regexp.MustCompile(`\bgit clone\b|\b(pip3?|npm|gem|cargo|go) (install|get)\b|\b(apt-get|apt|dnf|yum|apk) (-\S+ )*(install|add)\b`), programRisk{"downloads programs", false}},
 }
 
@@ -201,7 +217,7 @@ func risksOfText(variable, text string) []programRisk {
 	}
 	switch name := strings.ToUpper(variable); { // proxies are named in small letters, too
 	case slices.Contains(loadingVariables, name) || strings.HasPrefix(name, "LD_") || slices.ContainsFunc(launchingVariables, func(end string) bool { return strings.HasSuffix(name, end) }):
-		found = append(found, programRisk{description: "makes programs load other code (" + variable + ")"})
+		found = append(found, programRisk{description: loadsCode + " (" + variable + ")"})
 	case slices.Contains(askingPatterns, name):
 		found = append(found, programRisk{description: "makes programs ask another host, or trust it (" + variable + ")"})
 	}

@@ -397,11 +397,11 @@ func (c *Cluster) membershipEffect(part []*match.Change, was, is *queue) Effect 
 	change := part[0]
 	switch {
 	case was.cohort != is.cohort && is.cohort == "":
-		return c.effect(part, ShrinksQuota, Warning, "a queue leaves its cohort and can no longer borrow").
-			withClause("leave", "the cohort "+was.cohort).withJobs(JobsPreemptible)
+		e := c.effect(part, ShrinksQuota, Warning, "a queue leaves its cohort and can no longer borrow")
+		return e.withDetail(strings.Join(append([]string{e.Detail}, c.leftCohortNotes(change.After.ID, was)...), "; ")).withClause("leave", "the cohort "+was.cohort).withJobs(JobsPreemptible)
 	case was.cohort != is.cohort:
-		return c.effect(part, ReordersQueue, Warning, "a queue belongs to another cohort: others lend to it, and borrow from it").
-			withClause("join", "the cohort "+is.cohort).withJobs(JobsPreemptible)
+		e := c.effect(part, ReordersQueue, Warning, "a queue belongs to another cohort: others lend to it, and borrow from it")
+		return e.withDetail(strings.Join(append([]string{e.Detail}, c.leftCohortNotes(change.After.ID, was)...), "; ")).withClause("join", "the cohort "+is.cohort).withJobs(JobsPreemptible)
 	case namesNamespace(change) && change.Removed() && c.is.namespaces[change.Old.Scalar()] == nil:
 		// The namespace itself is told.
 		return c.effect(part, AdmitsLess, Notice, "a queue takes no jobs of a namespace that is gone")
@@ -412,7 +412,7 @@ func (c *Cluster) membershipEffect(part []*match.Change, was, is *queue) Effect 
 	case namesNamespace(change):
 		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of another namespace").withClause("take", "jobs of another namespace, "+change.New.Scalar())
 	case change.Kind() == "ClusterQueue" && change.Path.Has("namespaceSelector") && selectsEverybody(change.After):
-		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of every namespace: whoever makes a LocalQueue gets its machines").
+		return c.effect(part, AdmitsMore, Warning, "a queue takes jobs of every namespace: all who can make a LocalQueue get its machines").
 			withClause("share", "the machines of a queue with every namespace").withJobs(JobsPreemptible)
 	case change.Path.Has("namespaceSelector") || change.Path.Has("scopes") || change.Path.Has("scopeSelector"):
 		return c.effect(part, AdmitsMore, Warning, "other namespaces or pods use a queue or a quota").withClause("let", "other namespaces or pods use a queue or a quota")
@@ -425,6 +425,19 @@ func (c *Cluster) membershipEffect(part []*match.Change, was, is *queue) Effect 
 		return c.effect(part, AdmitsMore, Notice, "a queue takes jobs that request another resource").withClause("can", "queue for another resource")
 	}
 	return c.effect(part, ReordersQueue, Warning, "a queue works in another way").withClause("have", "another queue")
+}
+
+// leftCohortNotes says of the cohort that a queue leaves what it has less, and who can no longer borrow it: of the scarcest resource.
+func (c *Cluster) leftCohortNotes(id object.ID, was *queue) []string {
+	var notes []string
+	keys := quotaKeysOf(was, &queue{})
+	slices.SortStableFunc(keys, func(a, b quotaKey) int { return scarcity(b.resource) - scarcity(a.resource) })
+	for _, key := range keys {
+		if was.cohort != "" && key.resource == keys[0].resource && hasResource(was.amounts[key]) {
+			notes = append(notes, c.cohortNotes(id, was.cohort, key)...)
+		}
+	}
+	return notes
 }
 
 // selectsEverybody reports whether a queue takes jobs of all namespaces: an empty selector is for all, none is for no one

@@ -10,9 +10,9 @@ import (
 )
 
 var receiversRule = &Rule{
-	Name: "receivers", Title: "Who is told of alerts",
-	Doc: "The receivers of AlertmanagerConfigs: who hears of the jobs of a namespace that failed or do not get on. It acts at once and touches no job. Somebody who is no longer " +
-		"told is a warning, and so is a change by a patch. What is in a Secret is not seen here: only which Secret it is.",
+	Name: "receivers", Title: "Receivers of alerts",
+	Doc: "The receivers of AlertmanagerConfigs: who hears of the jobs of a namespace that failed or make no progress. It acts at once and touches no job. A receiver that gets " +
+		"no alerts any more is a warning, and so is a change by a patch. What is in a Secret is not seen here: only which Secret it is.",
 	Says:   []Consequence{RestartsNothing, WidensAccess},
 	claims: func(c *match.Change) bool { return c.Kind() == "AlertmanagerConfig" },
 	judge:  judgeByCause((*Cluster).receivers),
@@ -21,25 +21,25 @@ var receiversRule = &Rule{
 func (c *Cluster) receivers(part []*match.Change) Effect {
 	change := part[0]
 	before, after := addressesOf(change.Before), addressesOf(change.After)
-	gone, told := missingFrom(before, after), missingFrom(after, before)
+	gone, gained := missingFrom(before, after), missingFrom(after, before)
 	severity := Notice
 	if slices.ContainsFunc(part, patchOverridesCompiler) {
 		severity = Warning
 	}
 	switch {
-	case len(gone) > 0 && len(told) > 0:
-		return c.effect(part, WidensAccess, Warning, "alerts are told to others").withDetail(severalText(gone)+" → "+severalText(told)).
-			withClause("have", "alerts told to "+severalText(told)+", no longer to "+severalText(gone))
+	case len(gone) > 0 && len(gained) > 0:
+		return c.effect(part, WidensAccess, Warning, "alerts go to other receivers").withDetail(severalText(gone)+" → "+severalText(gained)).
+			withClause("have", "alerts sent to "+severalText(gained)+", no longer to "+severalText(gone))
 	case len(gone) > 0:
-		return c.effect(part, RestartsNothing, Warning, "somebody is told of alerts no longer").withDetail(severalText(gone)).
+		return c.effect(part, RestartsNothing, Warning, "alerts go to fewer receivers").withDetail(severalText(gone)).
 			withClause("lose", "the receivers of alerts "+severalText(gone))
-	case len(told) > 0:
-		return c.effect(part, WidensAccess, severity, "somebody else is told of alerts").withDetail(severalText(told)).
-			withClause("have", "alerts told to "+severalText(told))
+	case len(gained) > 0:
+		return c.effect(part, WidensAccess, severity, "alerts go to more receivers").withDetail(severalText(gained)).
+			withClause("have", "alerts sent to "+severalText(gained))
 	case !change.Whole() && slices.ContainsFunc(part, func(c *match.Change) bool { return c.Path.Has("route") }):
-		return c.effect(part, RestartsNothing, Warning, "other alerts are told").withClause("have", "other alerts told to "+severalText(after))
+		return c.effect(part, RestartsNothing, Warning, "receivers get other alerts").withClause("have", "other alerts sent to "+severalText(after))
 	}
-	return c.effect(part, RestartsNothing, severity, "how alerts are told changes").withClause("have", "alerts told otherwise")
+	return c.effect(part, RestartsNothing, severity, "alert routing changes").withClause("have", "another routing of alerts")
 }
 
 // addressesOf are those to which an AlertmanagerConfig sends alerts, such as `email ada@example.com` and `slack by the Secret hook`.

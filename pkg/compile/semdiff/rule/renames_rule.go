@@ -9,8 +9,9 @@ import (
 var renamesRule = &Rule{
 	Name: "renames", Title: "Objects that have another name",
 	Doc: "Kubernetes knows no renaming: the object under the old name goes, or stays behind where nothing deletes it, and one under the new name comes. Objects are found again by their " +
-		"content, but for names; a tenant or a namespace that is renamed is one entry, whatever the number of its objects. What that costs is told: with a namespace go running jobs " +
-		"and, unless it is kept, the data of its volumes; jobs that name the old runtime are refused.",
+		"content, but for names; a tenant or a namespace that is renamed is one entry, whatever the number of its objects. The entry has its price: with a namespace go running jobs " +
+		"and, unless it is kept, the data of its volumes; jobs that name the old runtime are refused. What stays of a tenant under the old " +
+		"name is an entry of the rule for ownership.",
 	Says:   []Consequence{Renames, DeletesData, LeavesObjects, OpensNetwork},
 	claims: func(c *match.Change) bool { return c.Renamed() },
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
@@ -46,6 +47,8 @@ func (c *Cluster) renamedEffect(change *match.Change) Effect {
 		return c.renamedNamespace(change)
 	case before.Kind == "PersistentVolumeClaim" && !c.goesWithNamespace(before.Namespace):
 		return c.renamedVolume(change, stays)
+	case was != is && len(c.left[was]) > 0:
+		return c.effect(part, Renames, Warning, "a tenant has another name: "+become) // the entry of what stays has the clause
 	case was != is && was != "":
 		return c.effect(part, Renames, Warning, "a tenant has another name: "+become).withClauseOf(was, "are", "renamed to "+is)
 	case before.Namespace != after.Namespace:

@@ -26,6 +26,17 @@ func (s *clusterState) holdings() map[holder]*access.Holding {
 	return s.held
 }
 
+// withoutDeleted leaves out of the rights of the other state whatever a role allows that only this one has: without it a binding gives nothing.
+func (s *clusterState) withoutDeleted(rights []access.Right) []access.Right {
+	return slices.DeleteFunc(rights, func(r access.Right) bool {
+		namespace, name, inNamespace := strings.Cut(r.Name, "/")
+		if !inNamespace {
+			namespace, name = "", r.Name
+		}
+		return r.Resource == access.Unknown && s.access.RightsOfRole(namespace, name) != nil
+	})
+}
+
 func sortedHolders(was, is map[holder]*access.Holding) []holder {
 	var all []holder
 	for h := range was {

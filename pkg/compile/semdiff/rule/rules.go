@@ -13,7 +13,7 @@ var rules = []*Rule{
 	renamesRule, spellingRule, capabilityRule, gitopsRule, boundaryRule,
 	immutableRule, networkRule, exposureRule, accessRule, securityRule, admissionRule, quotaRule, storageRule, readersRule,
 	imageRule, programRule, resourcesRule, environmentRule, nodesRule, lifecycleRule, wiringRule,
-	monitoringRule, receiversRule, credentialsRule, retentionRule, priceRule, logsRule, certificationRule, displayMetadataRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
+	monitoringRule, receiversRule, credentialsRule, retentionRule, priceRule, logsRule, certificationRule, templatesRule, displayMetadataRule, chartsRule, ownershipRule, specsRule, unclassifiedRule,
 }
 
 // Rules returns all rules in the order in which they are asked. The last one claims everything that is left.
@@ -21,25 +21,30 @@ func Rules() []*Rule { return rules }
 
 // Judge gives each change of the cluster to its rule, and hands over what the rules say.
 func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
-	c.added, c.removed = d.Added, d.Removed
+	c.added, c.removed, c.renamedTenants = d.Added, d.Removed, map[string]string{}
+	c.left = map[string][]*match.Change{}
 	claimed := map[*Rule][]*match.Change{}
+	mpi := runtimesOfOtherMPI(d.Changes)
 	var left []object.Object
 	for _, change := range d.Changes {
 		c.decideDisposal(change)
 		rule := ruleOf(change)
+		if c.noteLeft(change, rule) {
+			rule = ownershipRule
+		}
+		if mpi[change.Object().ID] && followsMPI(rule, change) {
+			rule = wiringRule
+		}
+		if c.isAboutParameters(change, rule) {
+			rule = admissionRule
+		}
 		claimed[rule] = append(claimed[rule], change)
-		if change.Added() && comesWithOwner(change) && !change.Disposal.WithCluster && isForeignObject(change.After) && isUnclassifiedAlone(change) {
-			c.unclaimed = append(c.unclaimed, change)
-		}
-		if change.Object().ID.Group == rbacGroup && change.Path.Is("roleRef", "**") {
-			c.bindings = append(c.bindings, change)
-		}
-		if change.Disposal.Stays && change.Before.ID.Group == rbacGroup {
+		c.noteForOthers(change)
+		if change.Disposal.Stays || change.Renamed() && c.leftOf(change) != "" {
 			left = append(left, *change.Before)
 		}
 	}
-	// What stays gives what it gave.
-	c.is.access.Add(access.FactsOf(left))
+	c.keep(left)
 	users := map[string][]string{}
 	for _, rule := range rules {
 		for _, e := range rule.judge(c, claimed[rule]) {
@@ -56,6 +61,42 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 				e.Users = users[s.Runtime]
 			}
 			take(e)
+		}
+	}
+}
+
+// noteForOthers notes changes that rules look at beside their own.
+func (c *Cluster) noteForOthers(change *match.Change) {
+	if change.Added() && comesWithOwner(change) && !change.Disposal.WithCluster && isForeignObject(change.After) && isUnclassifiedAlone(change) {
+		c.unclaimed = append(c.unclaimed, change)
+	}
+	if change.Object().ID.Group == rbacGroup && change.Path.Is("roleRef", "**") {
+		c.bindings = append(c.bindings, change)
+	}
+}
+
+// noteLeft notes another name, and an object that a former tenant leaves behind, and reports whether it is one.
+func (c *Cluster) noteLeft(change *match.Change, rule *Rule) bool {
+	if change.Renamed() {
+		c.renamed = append(c.renamed, change)
+		if was, is := c.tenantOf(change.Before), c.tenantOf(change.After); was != is && was != "" {
+			c.renamedTenants[was] = is
+		}
+	}
+	tenant := c.leftOf(change)
+	if tenant == "" || !slices.Contains([]*Rule{ownershipRule, renamesRule, storageRule}, rule) {
+		return false
+	}
+	c.left[tenant] = append(c.left[tenant], change)
+	return true
+}
+
+// keep adds to the state afterwards what objects that stay still give.
+func (c *Cluster) keep(left []object.Object) {
+	c.is.access.Add(access.FactsOf(left))
+	for i := range left {
+		if q := readQueue(&left[i]); q != nil {
+			c.is.queues[q.id] = q
 		}
 	}
 }

@@ -17,8 +17,8 @@ var lifecycleKeys = []string{
 var lifecycleRule = &Rule{
 	Name: "lifecycle", Title: "Runtimes that come, age and go",
 	Doc: "A runtime that is added, deprecated, retired or removed, that becomes the default or stops being it, and how often its jobs are " +
-		"restarted after a failure of the infrastructure. A new runtime is told with its image; one that an overlay or a chart brings is a warning, and one from a registry that nothing on the cluster " +
-		"has its image from is a warning, whoever brings it. Running jobs keep the snapshot of their runtime; new jobs that name a runtime which is " +
+		"restarted after a failure of the infrastructure. The entry of a new runtime names its image; one that an overlay or a chart brings is a warning, and one from a registry that nothing on the cluster " +
+		"has its image from is a warning in any case. Running jobs keep the snapshot of their runtime; new jobs that name a runtime which is " +
 		"gone are refused.",
 	Says: []Consequence{AddsObjects, AdmitsLess, NewJobsOnly, RestartsNothing},
 	claims: func(c *match.Change) bool {

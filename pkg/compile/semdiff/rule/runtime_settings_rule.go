@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lockstep.dev/lockstep/pkg/compile/object"
+	"lockstep.dev/lockstep/pkg/compile/origin"
 	"lockstep.dev/lockstep/pkg/compile/semdiff/match"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
@@ -15,7 +16,7 @@ var wiringRule = &Rule{
 	Name: "wiring", Title: "How the pods of a runtime are put together",
 	Doc: "Everything else of a runtime: MPI implementation and version, commands, volumes, scheduling, probes, policies of its JobSet. Jobs that " +
 		"are created afterwards get it, because Trainer takes a snapshot of the runtime when a job is created (since 2.3). Another MPI " +
-		"implementation or major version is a warning: images must have it too. So is a toleration of every taint: jobs may start on machines that are kept for others, a Secret or a volume that " +
+		"implementation or major version is a warning: images must have it too; variables and arguments that follow from it are in its entry. So is a toleration of every taint: jobs may start on machines that are kept for others, a Secret or a volume that " +
 		"they did not have, another service account, priority or scheduler, other hosts under the same names, and a shorter time after which jobs are ended.",
 	Says: []Consequence{NewJobsOnly},
 	claims: func(c *match.Change) bool {
@@ -27,9 +28,41 @@ var wiringRule = &Rule{
 		}, c.Path[2])
 	},
 	judge: func(c *Cluster, changes []*match.Change) []Effect {
-		other := slices.DeleteFunc(slices.Clone(changes), isToleration)
-		return append(c.tolerationEffects(changes), judgeByCause((*Cluster).runtimeSettingsEffect)(c, other)...)
+		effects, other := c.tolerationEffects(changes), []*match.Change(nil)
+		for _, part := range match.ByObject(slices.DeleteFunc(slices.Clone(changes), isToleration)) {
+			if !slices.ContainsFunc(part, isOtherMPI) {
+				other = append(other, part...)
+				continue
+			}
+			first := slices.DeleteFunc(slices.Clone(part), func(change *match.Change) bool { return !isOtherMPI(change) })
+			follows := slices.DeleteFunc(missingFrom(part, first), func(change *match.Change) bool { return !isOfCompiler(change) })
+			effects = append(effects, c.runtimeSettingsEffect(append(first, follows...)))
+			other = append(other, missingFrom(missingFrom(part, first), follows)...)
+		}
+		return append(effects, judgeByCause((*Cluster).runtimeSettingsEffect)(c, other)...)
 	},
+}
+
+// runtimesOfOtherMPI are the runtimes that have another implementation or version of MPI.
+func runtimesOfOtherMPI(changes []*match.Change) map[object.ID]bool {
+	found := map[object.ID]bool{}
+	for _, change := range changes {
+		if isRuntime(change) && !change.Whole() && isOtherMPI(change) {
+			found[change.Object().ID] = true
+		}
+	}
+	return found
+}
+
+// followsMPI reports whether a change of a runtime with another MPI is one that the compiler makes of that: it is a part of the same entry.
+func followsMPI(rule *Rule, change *match.Change) bool {
+	return slices.Contains([]*Rule{environmentRule, programRule, spellingRule, resourcesRule}, rule) && !change.Whole() && isOfCompiler(change)
+}
+
+// isOfCompiler reports whether both values of a change are the compiler's, and come from no line of their own.
+func isOfCompiler(c *match.Change) bool {
+	own := func(o *origin.Origin) bool { return o == nil || o.Kind == origin.Constant || o.Kind == origin.Derived }
+	return own(c.From) && own(c.To) && !patchOverridesCompiler(c)
 }
 
 func (c *Cluster) runtimeSettingsEffect(part []*match.Change) Effect {

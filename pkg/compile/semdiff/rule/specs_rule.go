@@ -16,7 +16,7 @@ var specsRule = &Rule{
 		"has no queue. Lines that differ and from which no object comes that differs are one entry, with what they said and say. Comments, order of " +
 		"keys and spelling are no change. What traffic between machines is protected by is an entry of its own: a tenant that no longer requires " +
 		"encryption may live on clusters that have none, and a cluster that no longer has it does not tell anybody else. It is critical where a change " +
-		"takes both. A check that a cluster switches off is an entry of its own, too: digests of images that are no longer required, names of namespaces " +
+		"takes both, and where a tenant moves from encrypted clusters to one without. A check that a cluster switches off is an entry of its own, too: digests of images that are no longer required, names of namespaces " +
 		"that are no longer reserved, addresses that no longer count as the cluster's own. So is another executor of TrainJobs, which is critical: running jobs were made by the one before.",
 	Says:   []Consequence{SpecsOnly, WeakensEncryption, WeakensChecks, RestartsPlatform},
 	claims: func(*match.Change) bool { return false },
@@ -24,8 +24,9 @@ var specsRule = &Rule{
 }
 
 // SpecEffects says what changes of specs mean that no object says, beside the lines from which values of objects come that differ.
-func SpecEffects(changes []*match.Change, lines *ChangedLines) []Effect {
-	told, left := slices.Concat(encryptionEffects(changes), switchedOffChecks(changes), executorEffects(changes)), []*match.Change(nil)
+// Clear reports on which clusters traffic between machines is in the clear in the state before and in the state after.
+func SpecEffects(changes []*match.Change, lines *ChangedLines, clear func(cluster string) (was, is bool)) []Effect {
+	told, left := slices.Concat(encryptionEffects(changes, clear), switchedOffChecks(changes), executorEffects(changes)), []*match.Change(nil)
 	for _, change := range changes {
 		if !lines.hasLineOf(change) && !tenantMoves(change) && !slices.ContainsFunc(told, func(e Effect) bool { return slices.Contains(e.Changes, change) }) {
 			left = append(left, change)
@@ -44,7 +45,7 @@ func tenantMoves(c *match.Change) bool {
 }
 
 // encryptionEffects is the traffic that is, or may be, in the clear.
-func encryptionEffects(changes []*match.Change) []Effect {
+func encryptionEffects(changes []*match.Change, clear func(cluster string) (was, is bool)) []Effect {
 	var effects []Effect
 	open := map[string]bool{}
 	for _, change := range changes {
@@ -55,19 +56,45 @@ func encryptionEffects(changes []*match.Change) []Effect {
 		}
 	}
 	for _, change := range changes {
-		if change.Kind() != "Tenant" || !change.Path.Is("spec", "network", "requireEncryption") || change.Old.Scalar() != "true" {
+		if e, moves := movesIntoClear(change, clear); moves {
+			effects = append(effects, e)
+		}
+		if change.Kind() != "Tenant" || change.Before == nil || change.After == nil || !change.Path.Is("spec", "network", "**") ||
+			change.Before.Root.Scalar("spec", "network", "requireEncryption") != "true" || change.After.Root.Scalar("spec", "network", "requireEncryption") == "true" {
 			continue
 		}
 		e := specEffect([]*match.Change{change}, WeakensEncryption, Warning, "a tenant no longer requires that traffic between machines is encrypted").
 			withClause("drop", "the requirement of encrypted traffic")
 		for _, name := range change.After.Root.At("spec", "clusters").Strings() {
-			if open[name] {
+			if _, is := clear(name); open[name] {
 				e.Severity, e.Jobs, e.Clause.Rest = Critical, JobsIncluded, "the requirement of encrypted traffic, on a cluster that loses it"
+			} else if is {
+				e.Severity, e.Clause.Rest = Critical, "the requirement of encrypted traffic, and lives on cluster "+name+", which has none"
 			}
 		}
 		effects = append(effects, e)
 	}
 	return effects
+}
+
+// movesIntoClear is a tenant that comes to a cluster whose traffic is in the clear, and lived only on clusters where it is encrypted. It is
+// critical where it leaves one of those.
+func movesIntoClear(change *match.Change, clear func(cluster string) (was, is bool)) (e Effect, moves bool) {
+	if !tenantMoves(change) || change.Before == nil || change.After == nil || change.New == nil {
+		return e, false
+	}
+	inClear := func(name string) bool { was, _ := clear(name); return was }
+	before, after := change.Before.Root.At("spec", "clusters").Strings(), change.After.Root.At("spec", "clusters").Strings()
+	name, gone := change.New.Scalar(), missingFrom(before, after)
+	if _, is := clear(name); !is || len(before) == 0 || slices.Contains(before, name) || slices.ContainsFunc(before, inClear) {
+		return e, false
+	}
+	e = specEffect([]*match.Change{change}, WeakensEncryption, Warning, "a tenant whose traffic between machines was encrypted comes to a cluster where it is not").
+		withClause("come", "to cluster "+name+", which does not encrypt traffic between machines")
+	if len(gone) > 0 {
+		e.Severity, e.Clause.Verb = Critical, "move"
+	}
+	return e, true
 }
 
 // switchedOffChecks are those that a cluster switches off.
@@ -79,7 +106,7 @@ func switchedOffChecks(changes []*match.Change) []Effect {
 		}
 		switch p := change.Path; {
 		case p.Is("spec", "requireDigests") && change.Old.Scalar() == "true" && change.New.Scalar() != "true":
-			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "images need no digest any more: whoever can push a tag decides what runs").
+			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "images need no digest any more: all who can push a tag decide what runs").
 				withClause("require", "no digests of images any more"))
 		case p.Is("spec", "reservedNamespaces", "**") && (change.New == nil || len(missingFrom(textsOf(change.Old), textsOf(change.New))) > 0):
 			name := severalText(missingFrom(textsOf(change.Old), textsOf(change.New)))
@@ -87,7 +114,7 @@ func switchedOffChecks(changes []*match.Change) []Effect {
 				withClause("reserve", "no longer the namespace "+name))
 		case p.Is("spec", "network", "ranges", "**") && len(lostRanges(change)) > 0:
 			gone := severalText(lostRanges(change))
-			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "addresses no longer count as the cluster's own: a tenant may open "+gone+" and nobody is told").
+			effects = append(effects, specEffect([]*match.Change{change}, WeakensChecks, Warning, "addresses no longer count as the cluster's own: a tenant may open "+gone+" without a finding").
 				withClause("take", gone+" no longer for addresses of pods and Services"))
 		}
 	}

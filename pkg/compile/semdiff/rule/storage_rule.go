@@ -11,8 +11,8 @@ var storageKinds = []string{"PersistentVolumeClaim", "PersistentVolume", "Storag
 var storageRule = &Rule{
 	Name: "storage", Title: "Volumes and their data",
 	Doc: "Volumes that come, grow, shrink or go. A volume never shrinks: the API server refuses it. One that is no longer compiled is deleted, " +
-		"with its data, by an engine that prunes; those that carry the annotations of the bundle stay until somebody deletes them by hand. What goes with a " +
-		"namespace is told by the rules for ownership and for renames.",
+		"with its data, by an engine that prunes; those that carry the annotations of the bundle stay until they are deleted by hand. The rules for " +
+		"ownership and for renames have what goes with a namespace.",
 	Says: []Consequence{AddsObjects, GrowsStorage, ImmutableField, DeletesData, LeavesObjects, RestartsNothing},
 	claims: func(c *match.Change) bool {
 		return slices.Contains(storageKinds, c.Kind()) && (c.Whole() || c.Path[0] != "metadata")

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -31,12 +32,19 @@ type WatchedProcess struct {
 	file *os.File
 	// stat is open before the process ends, so that a look takes one system call.
 	stat *os.File
+	// number is the place in the queue of ends.
+	number int32
+	// over is closed when the process has ended or is watched no more; the rest is set before.
+	over   chan struct{}
+	status syscall.WaitStatus
+	err    error
+	at     time.Time
 }
 
 // WatchProcess begins to watch a process. It fails when the process is gone, or where the kernel has no descriptors of processes
 // (before Linux 5.10, or a sandbox without them).
 func WatchProcess(pid int) (*WatchedProcess, error) {
-	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d: %w", pid, err)
 	}
@@ -48,42 +56,55 @@ func WatchProcess(pid int) (*WatchedProcess, error) {
 		file.Close()
 		return nil, fmt.Errorf("watch process %d: %w", pid, err)
 	}
-	return &WatchedProcess{pid, file, stat}, nil
+	p := &WatchedProcess{pid: pid, file: file, stat: stat, over: make(chan struct{})}
+	if err := all.add(p); err != nil {
+		file.Close()
+		stat.Close()
+		return nil, fmt.Errorf("watch process %d: %w", pid, err)
+	}
+	return p, nil
 }
 
 // Close ends the watch. A Wait that is under way returns an error.
-func (p *WatchedProcess) Close() error { return errors.Join(p.file.Close(), p.stat.Close()) }
+func (p *WatchedProcess) Close() error {
+	all.remove(p)
+	return errors.Join(p.file.Close(), p.stat.Close())
+}
 
 // Wait returns how the process ended, once it has. The error is ErrUnknown when the parent was faster.
 func (p *WatchedProcess) Wait() (syscall.WaitStatus, error) {
-	raw, err := p.file.SyscallConn()
-	if err != nil {
-		return 0, fmt.Errorf("wait for process %d: %w", p.pid, err)
-	}
-	var status syscall.WaitStatus
-	var known bool
-	err = raw.Read(func(fd uintptr) bool {
-		if !hasEnded(int(fd)) {
-			return false
-		}
-		if status, known = p.zombieExitStatus(); !known {
-			status, known = exitStatusFromPidfd(int(fd))
-		}
-		return true
-	})
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("wait for process %d: %w", p.pid, err)
-	case !known:
-		return 0, ErrUnknown
-	}
-	return status, nil
+	<-p.over
+	return p.status, p.err
 }
 
-// hasEnded reports whether the descriptor is readable, which it is from the end of the process on.
-func hasEnded(fd int) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-	return err == nil && n > 0
+// Settle notes the ends that have come until now. A busy machine may wake us only seconds after them.
+func Settle() { all.settle() }
+
+// HasEnded reports whether the process is known to have ended, so that Wait returns at once.
+func (p *WatchedProcess) HasEnded() bool {
+	select {
+	case <-p.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// EndedAt returns when the process was seen to end, after Wait. Of two processes that end one after the other the times
+// are in that order, however late they are seen.
+func (p *WatchedProcess) EndedAt() time.Time { return p.at }
+
+// note finds out how a process ended that has.
+func (p *WatchedProcess) note(at time.Time) {
+	p.at = at
+	status, known := p.zombieExitStatus()
+	if !known {
+		status, known = exitStatusFromPidfd(int(p.file.Fd()))
+	}
+	if p.status = status; !known {
+		p.err = ErrUnknown
+	}
+	close(p.over)
 }
 
 // zombieExitStatus reads the exit status of a process that its parent has not waited for.

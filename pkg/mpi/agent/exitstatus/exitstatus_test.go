@@ -4,11 +4,13 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // grandchild starts a shell that starts the command line, prints its number, and collects it the moment it ends. The
@@ -103,6 +105,61 @@ func TestCloseEndsAWait(t *testing.T) {
 	release()
 }
 
+// Of two processes the one that ended first is seen first, though nobody looks before both have ended.
+func TestEndsKeepTheirOrder(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 50 {
+		var watched [2]*WatchedProcess
+		var killed [2]*exec.Cmd
+		for i := range watched {
+			killed[i] = exec.Command("sleep", "60")
+			if err := killed[i].Start(); err != nil {
+				t.Fatal(err)
+			}
+			p, err := WatchProcess(killed[i].Process.Pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			watched[i] = p
+		}
+		for _, command := range killed {
+			_ = syscall.Kill(command.Process.Pid, syscall.SIGKILL)
+			awaitZombie(t, command.Process.Pid)
+		}
+		for _, p := range watched {
+			if status, err := p.Wait(); err != nil || status.Signal() != syscall.SIGKILL {
+				t.Errorf("%v, %v", status, err)
+			}
+			_ = p.Close()
+		}
+		if !watched[0].EndedAt().Before(watched[1].EndedAt()) {
+			t.Fatal("the second is told to have ended first")
+		}
+		for _, command := range killed {
+			_ = command.Wait()
+		}
+	}
+}
+
+// awaitZombie waits until a process has ended, and lets no goroutine run meanwhile.
+func awaitZombie(t *testing.T, pid int) {
+	t.Helper()
+	path := "/proc/" + strconv.Itoa(pid) + "/stat"
+	for began := time.Now(); time.Since(began) < 10*time.Second; {
+		fd, err := syscall.Open(path, syscall.O_RDONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buffer [512]byte
+		n, _ := syscall.Read(fd, buffer[:])
+		_ = syscall.Close(fd)
+		if _, ended := exitStatusFromStat(string(buffer[:n])); ended {
+			return
+		}
+	}
+	t.Fatal("it does not end")
+}
+
 func TestParseExit(t *testing.T) {
 	line := func(state, status string) string {
 		return "7 (a) Z) (b) " + state + strings.Repeat(" 0", exitField-1) + " " + status + "\n"
@@ -132,4 +189,32 @@ func FuzzParseExit(f *testing.F) {
 			t.Errorf("%q: %d", text, status)
 		}
 	})
+}
+
+// An answer does not depend on whether the goroutine that hears of ends had a turn.
+func TestSettleKnowsWhatHasEnded(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 50 {
+		killed := exec.Command("sleep", "60")
+		if err := killed.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := WatchProcess(killed.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		Settle()
+		if p.HasEnded() {
+			t.Fatal("a process that runs has ended")
+		}
+		_ = syscall.Kill(killed.Process.Pid, syscall.SIGKILL)
+		awaitZombie(t, killed.Process.Pid)
+		if Settle(); !p.HasEnded() {
+			t.Fatal("a process that is gone has not ended")
+		}
+		_, _ = killed.Process.Wait()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -116,7 +116,9 @@ func (l Launcher) runCommand(ctx context.Context, path string, command Command, 
 	e.Own = j.ownReport(kills, own)
 	e.Launched, e.Admitted = j.ranks.NewestLaunch()
 	last := len(e.Asked) - 1 // whether it succeeded shows by what comes of the command
-	e.Asked = slices.DeleteFunc(e.Asked, func(a verdict.AskedWorld) bool { return a.PID != e.Asked[last].PID && !j.ranks.HasSucceeded(a.PID) })
+	e.Relaunched, e.Asked = last > 0, slices.DeleteFunc(e.Asked, func(a verdict.AskedWorld) bool {
+		return a.PID != e.Asked[last].PID && !j.ranks.HasSucceeded(a.PID)
+	})
 	if len(e.Asked) == 0 && program.IsMPILauncherName(e.Launched.Program) && e.Launched.Line != "" {
 		shim := mpirun.Shim{Settings: l.Settings, Hostname: l.Hostname, Environment: command.Environment}
 		e.Asked = []verdict.AskedWorld{shim.AskedBy(e.Launched.Line)}

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,7 +74,7 @@ func TestLedgerKnowsRanksFromDaemons(t *testing.T) {
 	l := newActivityLog(usage.NewMeter(os.DirFS(t.TempDir())), watch.NewRankWatcher(watch.NewProcessTracker(func(int) bool { return true }), false))
 	for range 2 {
 		ended, begins := l.noteDaemonStart("HOROVOD_RANK=1 python train.py")
-		l.ranks.NoteRankEnd(mpi.RankEnd{}, nil, agenttest.StatusOfSignal(syscall.SIGSEGV))
+		l.ranks.NoteRankEnd(mpi.RankEnd{}, nil, agenttest.StatusOfSignal(syscall.SIGSEGV), time.Now())
 		ended(139)
 		if begins {
 			t.Error("a rank begins no launch")

@@ -28,7 +28,7 @@ func TestANodeTellsOfItsLaunchTogetherWithItsRanks(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 2 { // what failed before the second was passed over
-			l.ranks.NoteRankEnd(mpi.RankEnd{}, nil, agenttest.StatusOfCode(3))
+			l.ranks.NoteRankEnd(mpi.RankEnd{}, nil, agenttest.StatusOfCode(3), time.Now())
 			time.Sleep(time.Second)
 			ended, begins := l.noteDaemonStart("orted")
 			tracker.NoteDaemonStart(ctx, begins)

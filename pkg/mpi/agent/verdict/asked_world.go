@@ -53,7 +53,7 @@ func (e Evidence) worldShortfall() *shortfall {
 			return &shortfall{asked, fmt.Sprintf("for ranks on at least %d nodes, and none ran on %s", asked.AtLeast, hosts.ListNames(missing))}
 		}
 	}
-	if world := e.seenWorld(); len(e.Asked) == 1 && world > 0 && world < max(e.Asked[0].Ranks, e.Asked[0].AtLeast) {
+	if world := e.seenWorld(); e.hasOneLaunch() && world > 0 && world < max(e.Asked[0].Ranks, e.Asked[0].AtLeast) {
 		return &shortfall{e.Asked[0], fmt.Sprintf("for %d ranks at least, and their world had %d", max(e.Asked[0].Ranks, e.Asked[0].AtLeast), world)}
 	}
 	return nil
@@ -84,17 +84,21 @@ func (s shortfall) describe(runtime mpi.Dialect) string {
 // unusedNodes returns the nodes without a launch daemon. If launches needed all nodes, each must have one daemon for each of
 // them. With one launch, a node without a rank of its world is unused too: Open MPI starts daemons where it places no rank.
 func (e Evidence) unusedNodes(nodes []string, wanted map[string]int, all bool) (unused []string) {
+	sawAll := e.hasOneLaunch() && e.sawWholeWorld()
 	for _, node := range nodes {
 		if all && (e.Admitted.IsZero() || wanted[node] == 0) {
 			wanted[node]++
 		}
 		i := slices.IndexFunc(e.Reports, func(r mpi.NodeReport) bool { return hosts.FirstLabel(r.Name) == node })
-		if i >= 0 && e.Reports[i].Error == "" && (e.Reports[i].Daemons < max(1, wanted[node]) || len(e.Asked) == 1 && e.Reports[i].Seen == 0 && e.sawWholeWorld()) {
+		if i >= 0 && e.Reports[i].Error == "" && (e.Reports[i].Daemons < max(1, wanted[node]) || sawAll && e.Reports[i].Seen == 0) {
 			unused = append(unused, node)
 		}
 	}
 	return unused
 }
+
+// hasOneLaunch reports whether all ranks that were seen are of the one world that was asked for.
+func (e Evidence) hasOneLaunch() bool { return len(e.Asked) == 1 && !e.Relaunched }
 
 // seenWorld returns the size of the one world whose ranks were seen, 0 if none was or several were.
 func (e Evidence) seenWorld() int {

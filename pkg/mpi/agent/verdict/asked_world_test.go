@@ -66,3 +66,17 @@ func TestALaunchWithLessThanItsWorldIsAFailure(t *testing.T) {
 		})
 	}
 }
+
+// A rank of a second launch may live too short to be seen, beside ranks of the first that were.
+func TestRanksOfAnotherLaunchProveNothing(t *testing.T) {
+	for relaunched, want := range map[bool]mpi.Reason{false: mpi.ReasonWorldIncomplete, true: ""} {
+		e := Evidence{
+			Argv: []string{"bash"}, Status: agenttest.StatusOfCode(0), Runtime: mpi.PRRTE, Now: time.Now(),
+			Asked: []AskedWorld{{Line: "mpirun -H b", Hosts: []string{"b"}, AtLeast: 1}}, Relaunched: relaunched,
+			Reports: []mpi.NodeReport{{Name: "a.j", Daemons: 1, Seen: 1, World: 1}, {Name: "b.j", Daemons: 1}},
+		}
+		if got, _ := Judge(e); got.Reason != want {
+			t.Errorf("relaunched: %t: %s: %s", relaunched, got.Reason, got.Message)
+		}
+	}
+}

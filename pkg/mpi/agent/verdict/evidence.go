@@ -32,6 +32,8 @@ type Evidence struct {
 	Runtime mpi.Dialect
 	// Asked are the worlds that launches inside of the command asked for, in the order of time.
 	Asked []AskedWorld
+	// Relaunched reports whether the command launched more than once, also if Asked has but one of these worlds left.
+	Relaunched bool
 	// Launched is the newest launch inside of the command, as the launcher's pod saw it.
 	Launched Launch
 	// Losses are what the remote shells noticed, in the order of time.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -36,8 +37,8 @@ type RankWatcher struct {
 	started func(pid int) bool
 
 	mu sync.Mutex
-	// known holds the processes that are watched, or that cannot be.
-	known map[int]bool
+	// known holds the processes that are watched, nil if the kernel refused.
+	known map[int]*followed
 	// seen are the numbers of the ranks that ran here, world the size of their world: -1 when there was more than one.
 	seen  map[int]bool
 	world int
@@ -71,6 +72,12 @@ type rankEnd struct {
 	at time.Time
 }
 
+// followed is a process whose end is waited for. noted is closed when all is noted that follows from it.
+type followed struct {
+	*exitstatus.WatchedProcess
+	noted chan struct{}
+}
+
 // NewRankWatcher returns a watch that has seen nothing yet, beside the tracker of this pod. startersOnly reports whether no rank
 // runs in this pod.
 func NewRankWatcher(tracker *ProcessTracker, startersOnly bool) *RankWatcher {
@@ -78,7 +85,8 @@ func NewRankWatcher(tracker *ProcessTracker, startersOnly bool) *RankWatcher {
 	return &RankWatcher{
 		root: root, agent: os.Getpid(), now: time.Now, container: proc.ContainerRankVariables(root),
 		proxies: tracker.Proxies, started: tracker.started, startersOnly: startersOnly,
-		known: map[int]bool{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{}, succeeded: map[int]bool{}, hurry: make(chan struct{}, 1),
+		known: map[int]*followed{}, seen: map[int]bool{}, ended: map[int]time.Time{}, endedWell: map[int]bool{},
+		succeeded: map[int]bool{}, hurry: make(chan struct{}, 1),
 	}
 }
 
@@ -148,7 +156,7 @@ func (r *RankWatcher) inspectProcesses() {
 	r.noteLaunchers(launchers, began)
 	r.noteQuiet(processes, began)
 	for _, pid := range starters {
-		r.followProcess(pid, func(status process.Status) { r.noteStarterEnd(pid, status) })
+		r.followProcess(pid, func(status process.Status, _ time.Time) { r.noteStarterEnd(pid, status) })
 	}
 	r.NoteEarlyExits(r.proxies.Observe(r.root, tree, began))
 }
@@ -159,9 +167,9 @@ func (r *RankWatcher) noteRankProcess(p proc.Process, environment []string, tree
 	r.recordRank(rank, proc.WorldSize(environment))
 	proxy := r.proxies.ProxyOf(p, environment, tree)
 	end := mpi.RankEnd{Rank: &rank, Hydra: proxy != nil, WithoutMPI: !proc.HasMPIRank(environment)}
-	r.followProcess(p.PID, func(status process.Status) {
+	r.followProcess(p.PID, func(status process.Status, at time.Time) {
 		r.noteEnd(rank, status)
-		r.NoteRankEnd(end, proxy, status)
+		r.NoteRankEnd(end, proxy, status, at)
 	})
 }
 
@@ -198,49 +206,67 @@ func (r *RankWatcher) recordRank(rank, world int) {
 }
 
 // followProcess tells how a process ended, once. A process that cannot be watched is left out.
-func (r *RankWatcher) followProcess(pid int, ended func(process.Status)) {
+func (r *RankWatcher) followProcess(pid int, ended func(process.Status, time.Time)) {
 	r.mu.Lock()
-	known := r.known[pid]
-	r.known[pid] = true
-	r.mu.Unlock()
-	if known {
+	defer r.mu.Unlock()
+	if _, known := r.known[pid]; known {
 		return
 	}
 	watched, err := exitstatus.WatchProcess(pid)
 	if err != nil {
-		return // it is gone, or the kernel has no such thing: the launcher's word has to do
+		r.known[pid] = nil // it is gone, or the kernel has no such thing: the launcher's word has to do
+		return
 	}
+	f := &followed{watched, make(chan struct{})}
+	r.known[pid] = f
 	go func() {
-		defer watched.Close()
-		status, err := watched.Wait()
+		defer f.Close()
+		status, err := f.Wait()
 		if err == nil || errors.Is(err, exitstatus.ErrUnknown) {
 			r.noteLauncherEnd(pid)
 		}
 		if err == nil {
-			ended(process.Status(status))
+			ended(process.Status(status), f.EndedAt())
 		}
+		close(f.noted)
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		delete(r.known, pid) // the number may be given away again
-		r.mu.Unlock()
 	}()
 }
 
-// NoteRankEnd notes how a rank ended, which a proxy of Hydra had started, or nil.
-func (r *RankWatcher) NoteRankEnd(rank mpi.RankEnd, proxy *hydra.Proxy, status process.Status) {
+// settle returns when the ends that have come are noted: a report without them would blame another rank.
+func (r *RankWatcher) settle() {
+	exitstatus.Settle()
+	r.mu.Lock()
+	processes := slices.Collect(maps.Values(r.known))
+	r.mu.Unlock()
+	for _, f := range processes {
+		if f != nil && f.HasEnded() {
+			<-f.noted
+		}
+	}
+}
+
+// NoteRankEnd notes how and when a rank ended, which a proxy of Hydra had started, or nil. Later ends may be noted first.
+func (r *RankWatcher) NoteRankEnd(rank mpi.RankEnd, proxy *hydra.Proxy, status process.Status, at time.Time) {
 	if status.Code() == 0 {
 		return
 	}
 	r.proxies.NoteRankFailure(proxy)
-	end := rankEnd{rank, r.now()}
+	end := rankEnd{rank, at}
 	end.Code = status.Code()
 	if signal := status.Signal(); signal != 0 {
 		end.Signal = process.SignalName(signal)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.failed) < verdict.MaxRanks {
-		r.failed = append(r.failed, end)
+	place := len(r.failed)
+	for place > 0 && r.failed[place-1].at.After(at) {
+		place--
 	}
+	r.failed = slices.Insert(r.failed, place, end)
+	r.failed = r.failed[:min(len(r.failed), verdict.MaxRanks)]
 }
 
 // NoteEarlyExits notes ranks that ended before they came to MPI_Init, and that nobody saw fail.
@@ -288,6 +314,7 @@ func (r *RankWatcher) NoteLaunchStart() {
 // Report returns what a pod reports of its ranks: how many it saw, of a world of which size (-1 for more than one), and those that failed,
 // in the order of time: of the newest launch, and of one before it.
 func (r *RankWatcher) Report() mpi.NodeReport {
+	r.settle()
 	now, numbers := r.now(), r.proxies.RankNumbers()
 	r.mu.Lock()
 	defer r.mu.Unlock()

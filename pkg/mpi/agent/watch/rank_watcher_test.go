@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,6 +21,7 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/agent/agenttest"
 	"lockstep.dev/lockstep/pkg/mpi/agent/proc"
+	"lockstep.dev/lockstep/pkg/mpi/agent/process"
 	"lockstep.dev/lockstep/pkg/mpi/agent/verdict"
 	"lockstep.dev/lockstep/pkg/mpi/agent/watch/hydra"
 )
@@ -79,6 +81,28 @@ func TestRanksAreSeenByWhoIsNotTheirParent(t *testing.T) {
 	}
 	if got[0].Ago < got[1].Ago {
 		t.Errorf("the first is %v s ago, the second %v s", got[0].Ago, got[1].Ago)
+	}
+}
+
+// A launcher asks for reports as soon as its command has ended, and busy agents may not have had a turn since.
+func TestAReportKnowsEveryRankThatHasEnded(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 50 {
+		r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
+		rank := exec.Command("sleep", "60")
+		if err := rank.Start(); err != nil {
+			t.Fatal(err)
+		}
+		r.followProcess(rank.Process.Pid, func(status process.Status, at time.Time) {
+			r.NoteRankEnd(numbered(2), nil, status, at)
+		})
+		if err := rank.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = rank.Process.Wait()
+		if ends := r.Report().Ranks; len(ends) != 1 {
+			t.Fatalf("%d of 1 rank in the report", len(ends))
+		}
 	}
 }
 
@@ -258,9 +282,9 @@ func TestWorldOfTheRanks(t *testing.T) {
 func TestOnlyTheFirstRanksAreKept(t *testing.T) {
 	r := NewRankWatcher(NewProcessTracker(func(int) bool { return true }), false)
 	for i := range 100 {
-		r.NoteRankEnd(numbered(i), nil, agenttest.StatusOfCode(1))
+		r.NoteRankEnd(numbered(i), nil, agenttest.StatusOfCode(1), r.now())
 	}
-	r.NoteRankEnd(numbered(100), nil, agenttest.StatusOfCode(0))
+	r.NoteRankEnd(numbered(100), nil, agenttest.StatusOfCode(0), r.now())
 	if got := r.Report().Ranks; len(got) != verdict.MaxRanks || *got[0].Rank != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -277,12 +301,12 @@ func TestALaunchKeepsTheFailuresBeforeItApart(t *testing.T) {
 	}
 	r.NoteLaunchStart()
 	for i := range 20 {
-		r.NoteRankEnd(numbered(i), nil, agenttest.StatusOfCode(1))
+		r.NoteRankEnd(numbered(i), nil, agenttest.StatusOfCode(1), r.now())
 	}
 	r.NoteLaunchStart()
 	r.NoteLaunchStart() // one in which nothing fails
 	for i := range 20 {
-		r.NoteRankEnd(numbered(100+i), nil, agenttest.StatusOfCode(3))
+		r.NoteRankEnd(numbered(100+i), nil, agenttest.StatusOfCode(3), r.now())
 	}
 	if diff := cmp.Diff([]int{0, 1, 2, 3, 4, 5, 6, 7, 100, 101, 102, 103, 104, 105, 106, 107}, numbers()); diff != "" {
 		t.Error(diff)
@@ -351,9 +375,9 @@ func TestALaterFailureOfHydraIsKnownToo(t *testing.T) {
 		return r.proxies.ProxyOf(proc.Process{PID: pid + 1, Parent: pid}, nil, byPID)
 	}
 	for range 2 * verdict.MaxRanks {
-		r.NoteRankEnd(mpi.RankEnd{Hydra: true}, proxyOf(20), agenttest.StatusOfCode(1))
+		r.NoteRankEnd(mpi.RankEnd{Hydra: true}, proxyOf(20), agenttest.StatusOfCode(1), r.now())
 	}
-	if r.NoteRankEnd(mpi.RankEnd{Hydra: true}, proxyOf(30), agenttest.StatusOfCode(1)); !r.proxies.HasLostRank(30) {
+	if r.NoteRankEnd(mpi.RankEnd{Hydra: true}, proxyOf(30), agenttest.StatusOfCode(1), r.now()); !r.proxies.HasLostRank(30) {
 		t.Error("the other launch lost a rank, too")
 	}
 	if got := r.Report().Ranks; !got[0].Hydra {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +39,8 @@ type Decision struct {
 	Create []job.Object
 	// Update is the JobSet with another suspension or placement, or nil.
 	Update *jobset.JobSet
+	// UpdateFetches are Jobs that fetch data, with another suspension.
+	UpdateFetches []*batchv1.Job
 	// HostTable is what to tell the launcher; nil ends an earlier one.
 	HostTable *HostTablePush
 	// RequeueAfter is when to look again although nothing happened; 0 is never.
@@ -59,7 +62,11 @@ func Decide(f *phase.Facts, random io.Reader) (Decision, error) {
 	case job.IsFinished(f.TrainJob):
 		return deleteLingeringJobSet(f), nil
 	case state.End != nil:
-		return Decision{Ours: true, Delete: f.KeySecrets(), End: state.End}, nil
+		return Decision{Ours: true, Delete: append(f.KeySecrets(), f.UnfinishedFetches()...), End: state.End}, nil
+	case state.Fetching != nil:
+		todo := state.Fetching
+		return Decision{Ours: true, Delete: todo.Delete, Create: todo.Create, UpdateFetches: todo.Update,
+			RequeueAfter: min(phase.FetchRecheck, f.Waits.UntilDeadline())}, nil
 	case state.Waiting != nil && state.Waiting.Reason == job.ReasonWaitingForDeletion:
 		return Decision{Ours: true, Delete: state.Leftovers, RequeueAfter: leftoversGone}, nil
 	case state.Held:

@@ -97,6 +97,8 @@ func wirePod(j job.Job, pod *corev1.PodSpec, container *corev1.Container) {
 		setOpenSSHModes(volume.Secret)
 		keepLastLines(pod)
 	}
+	mountData(j, pod, container)
+	mountArtifacts(j, pod, container)
 	setVolume(pod, volume)
 	setMount(container, corev1.VolumeMount{Name: mpi.SSHAuthVolume, MountPath: j.SSHAuthMountPath, ReadOnly: true})
 }

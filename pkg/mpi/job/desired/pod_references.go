@@ -21,12 +21,22 @@ func References(j job.Job) []job.ObjectReference {
 			found[job.ObjectReference{Kind: kind, Name: name}] = true
 		}
 	}
+	var pods []corev1.PodSpec
 	for _, set := range PodSets(JobSet(j)) {
-		add("ServiceAccount", set.Spec.ServiceAccountName, ptr.To(set.Spec.ServiceAccountName == "default"))
-		for _, volume := range set.Spec.Volumes {
+		pods = append(pods, set.Spec)
+	}
+	for _, fetch := range FetchJobs(j) {
+		pods = append(pods, fetch.Spec.Template.Spec)
+	}
+	if j.Artifacts != nil && j.Artifacts.To != "" {
+		pods = append(pods, ArtifactsJob(j, "").Spec.Template.Spec)
+	}
+	for _, pod := range pods {
+		add("ServiceAccount", pod.ServiceAccountName, ptr.To(pod.ServiceAccountName == "default"))
+		for _, volume := range pod.Volumes {
 			addVolumeReferences(volume, add)
 		}
-		for _, container := range slices.Concat(set.Spec.InitContainers, set.Spec.Containers) {
+		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 			addContainerReferences(container, add)
 		}
 	}

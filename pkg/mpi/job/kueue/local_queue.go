@@ -140,14 +140,13 @@ func estimatedOrder(workloads []Workload) QueueOrder {
 // medianWait returns the median time from the creation to the quota of the jobs that got it last, and of how many. Jobs that were
 // stopped once are left out: they have run meanwhile.
 func medianWait(started []Workload) (median time.Duration, of int) {
-	started = slices.DeleteFunc(started, func(w Workload) bool { return w.stopped })
+	started = slices.DeleteFunc(started, func(w Workload) bool { return !w.Counts() })
 	slices.SortFunc(started, func(a, b Workload) int { return b.Reserved.Compare(a.Reserved) })
 	started = started[:min(len(started), sample)]
 	if len(started) < leastSample {
 		return 0, 0
 	}
-	slices.SortFunc(started, func(a, b Workload) int { return cmp.Compare(a.waitedFor(), b.waitedFor()) })
-	return started[len(started)/2].waitedFor(), len(started)
+	return WaitOf(50, started), len(started)
 }
 
 // WaitOf returns what is to be said of the wait of a job, and the rank of the job: smaller ones are told of changes first. Nothing is

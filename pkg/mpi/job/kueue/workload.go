@@ -1,6 +1,8 @@
 package kueue
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,12 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
 // Labels by which Kueue knows jobs (sigs.k8s.io/kueue pkg/controller/constants).
 const (
 	// QueueLabel is the label of a TrainJob that waits in a queue.
-	QueueLabel = "kueue.x-k8s.io/queue-name"
+	QueueLabel = job.QueueLabel
 	// WorkloadOfLabel is the label of a Workload with the UID of its job.
 	WorkloadOfLabel = "kueue.x-k8s.io/job-uid"
 )
@@ -27,10 +31,11 @@ const (
 // Workload is what is read of Kueue's object for a job that waits, or has waited.
 type Workload struct {
 	// Job is the UID of the TrainJob or whatever it is for.
-	Job      types.UID
-	Queue    string
-	Priority int32
-	Created  time.Time
+	Job       types.UID
+	Namespace string
+	Queue     string
+	Priority  int32
+	Created   time.Time
 	// Reserved is when the job got its quota, zero while it waits.
 	Reserved time.Time
 
@@ -41,6 +46,18 @@ type Workload struct {
 }
 
 func (w Workload) waitedFor() time.Duration { return w.Reserved.Sub(w.Created) }
+
+// Counts reports whether the time from the creation to the quota was a wait. A job that was stopped once has run
+// meanwhile.
+func (w Workload) Counts() bool { return !w.Reserved.IsZero() && !w.stopped }
+
+// WaitOf returns the wait that so many percent of workloads did not exceed, which must not be none and all count.
+func WaitOf(percent int, workloads []Workload) time.Duration {
+	byWait := slices.SortedFunc(slices.Values(workloads), func(a, b Workload) int {
+		return cmp.Compare(a.waitedFor(), b.waitedFor())
+	})
+	return byWait[min(len(byWait)-1, len(byWait)*percent/100)].waitedFor()
+}
 
 // WorkloadOf reads a Workload. Read is false for one that is of no job.
 func WorkloadOf(object unstructured.Unstructured) (w Workload, read bool) {
@@ -59,7 +76,8 @@ func WorkloadOf(object unstructured.Unstructured) (w Workload, read bool) {
 		return Workload{}, false
 	}
 	w = Workload{
-		Job: uid, Queue: view.Spec.QueueName, Priority: view.Spec.Priority, Created: object.GetCreationTimestamp().Time,
+		Job: uid, Namespace: object.GetNamespace(), Queue: view.Spec.QueueName, Priority: view.Spec.Priority,
+		Created:  object.GetCreationTimestamp().Time,
 		inactive: !ptr.Deref(view.Spec.Active, true),
 	}
 	evicted, stopping := findCondition(view.Status.Conditions, workloadEvicted)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +57,9 @@ type Observed struct {
 	// ChildJobs are the Jobs under the names that the JobSet gives its Jobs, whoever owns them. They are read with Children as long
 	// as JobSet is not ours: JobSet would try again and again to make one whose name is taken.
 	ChildJobs []metav1.PartialObjectMetadata
+	// Fetches are the Jobs under the names of those that fetch the data of the job, whoever owns them. They are read as long as
+	// JobSet is not ours.
+	Fetches []batchv1.Job
 	// PolicyGone says that the NetworkPolicy of a started job is gone.
 	PolicyGone bool
 	// NamespaceTerminating says that the namespace is being deleted. It is asked only where the JobSet is gone (JobSetGone): it may go

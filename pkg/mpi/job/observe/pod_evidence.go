@@ -66,13 +66,18 @@ func earliestDeletion(pod *corev1.Pod) time.Time {
 	return asked
 }
 
-// gpuRequest returns how many accelerators a pod asks for: the extended resource whose name says so (nvidia.com/gpu,
+// IsAccelerator reports whether a resource is an extended one whose name means accelerators (nvidia.com/gpu,
 // amd.com/gpu, gpu.intel.com/i915, MIG profiles).
+func IsAccelerator(resource string) bool {
+	domain, kind, extended := strings.Cut(resource, "/")
+	return extended && (kind == "gpu" || strings.HasPrefix(kind, "mig-") || strings.HasPrefix(domain, "gpu."))
+}
+
+// gpuRequest returns how many accelerators a pod asks for, and their resource.
 func gpuRequest(spec corev1.PodSpec) (count int64, name string) {
 	for _, container := range spec.Containers {
 		for resource, quantity := range container.Resources.Limits {
-			domain, kind, extended := strings.Cut(string(resource), "/")
-			if extended && (kind == "gpu" || strings.HasPrefix(kind, "mig-") || strings.HasPrefix(domain, "gpu.")) {
+			if IsAccelerator(string(resource)) {
 				count, name = count+quantity.Value(), string(resource)
 			}
 		}

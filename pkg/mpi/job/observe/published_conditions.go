@@ -118,6 +118,10 @@ func (o Observed) BegunAt() time.Time {
 	if c := o.PublishedCondition(job.Restarting); c != nil && c.LastTransitionTime.After(begin) {
 		begin = c.LastTransitionTime.Time
 	}
+	// A gang that waits for its data has not been asked for yet.
+	if made := o.fetchedAt(); made.After(begin) {
+		begin = made
+	}
 	return earlier(begin, o.Now)
 }
 

@@ -78,6 +78,8 @@ type JobState struct {
 	// Waiting is what keeps the job from being made, or nil; Held is true where that is what its pods need, and not an object of its own.
 	Waiting *diagnose.Cause
 	Held    bool
+	// Fetching is what the job needs before it is made: its data. Then Waiting says so. Nil otherwise.
+	Fetching *Fetching
 	// Leftovers are what an earlier job or attempt left, and is in the way of this one.
 	Leftovers []observe.Deletion
 	// Job is what a job that is to be made now is made from, or nil.

@@ -74,6 +74,9 @@ func (f *Facts) stateBeforeJobSet() JobState {
 		why := diagnose.Cause{Reason: job.ReasonWaitingForDeletion, Message: describeEarlierJob(made) + " `" + made.Name + "` is still being deleted"}
 		return JobState{Phase: phase, Waiting: &why, Leftovers: leftovers}
 	}
+	if fetching := f.fetchState(made, phase); fetching != nil {
+		return *fetching
+	}
 	if why := f.Start.holdBeforePodsCause(sets); why != nil {
 		if over := f.End.gangTimeoutEnd(why); over != nil {
 			return f.endState(&JobEnd{Cause: over.Cause}) // there is no JobSet to stop

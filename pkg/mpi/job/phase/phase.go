@@ -14,7 +14,7 @@ func AtEnd(reason mpi.Reason, succeeded, made bool) jobv1.Phase {
 	switch {
 	case succeeded:
 		return jobv1.Complete
-	case made, reason == diagnose.DeadlineExceeded, reason == diagnose.GangTimeout:
+	case made, diagnose.IsDataReason(reason), reason == diagnose.DeadlineExceeded, reason == diagnose.GangTimeout:
 		return jobv1.Failed
 	}
 	return jobv1.Refused

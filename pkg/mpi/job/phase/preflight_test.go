@@ -46,8 +46,8 @@ func TestForesee(t *testing.T) {
 	if !*trainJob.Spec.Suspend {
 		t.Error("the job was changed")
 	}
-	trainJob.Spec.Initializer = &trainer.Initializer{}
+	trainJob.Spec.Initializer = &trainer.Initializer{Model: &trainer.ModelInitializer{StorageUri: new("gs://models/a")}}
 	if _, _, err := Preflight(trainJob, runtime, observe.NamespaceBounds{}); err == nil {
-		t.Error("an initializer was taken")
+		t.Error("an initializer was taken that nobody can run")
 	}
 }

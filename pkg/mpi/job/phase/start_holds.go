@@ -123,7 +123,7 @@ func (s Start) leftoversOfEarlierJob() []observe.Deletion {
 func (s Start) hasLingeringPods() bool {
 	return !s.HasKeySecret() && slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool {
 		owner := metav1.GetControllerOf(&pod)
-		ours := owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, s.TrainJob.Name+"-")
+		ours := !s.IsFetchPod(&pod) && owner != nil && owner.Kind == "Job" && strings.HasPrefix(owner.Name, s.TrainJob.Name+"-")
 		return ours && (pod.DeletionTimestamp == nil || s.untilGivenUp(&pod) > 0)
 	})
 }

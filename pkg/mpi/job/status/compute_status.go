@@ -62,6 +62,7 @@ func builtConditions(f *phase.Facts, d decide.Decision, applied error) *conditio
 	case d.End != nil && applied != nil:
 		// The end is looked for again, and what was noted on the way to it is needed then.
 		c.keepEarlier(job.PodsReady, job.Running)
+	case c.state.Fetching != nil: // no pod of the job itself is there to tell of
 	case f.OwnsJobSet(), f.JobSetGone(), len(d.Create) > 0 && applied == nil:
 		c.addProgress(f, d.End)
 	case c.state.Held:

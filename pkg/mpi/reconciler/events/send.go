@@ -62,7 +62,8 @@ func eventType(before []metav1.Condition, change metav1.Condition) string {
 	case change.Type == trainer.TrainJobFailed, change.Type == job.Diagnosed, change.Type == job.Restarting && isTrue,
 		change.Type == job.Running && isTrue && reason != job.ReasonGatePassed:
 		return corev1.EventTypeWarning
-	case change.Type == trainer.TrainJobSuspended, change.Type == job.Restarting, reason == job.ReasonPodsPending, isTrue:
+	case change.Type == trainer.TrainJobSuspended, change.Type == job.Restarting, isTrue,
+		reason == job.ReasonPodsPending, reason == job.ReasonFetchingData:
 		return corev1.EventTypeNormal
 	case reason == job.ReasonSuspended:
 		return ""

@@ -43,10 +43,14 @@ func TestEventType(t *testing.T) {
 		condition metav1.Condition
 		want      string
 	}{
-		"Progress":   {"", nil, metav1.Condition{Type: "Running", Status: "True", Reason: "GatePassed"}, "Normal"},
-		"Failed":     {"true, but no good news", nil, metav1.Condition{Type: "Failed", Status: "True", Reason: "OOMKilled"}, "Warning"},
-		"Problem":    {"", nil, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Unschedulable"}, "Warning"},
-		"Gang":       {"all pods are being scheduled together", nil, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}, "Normal"},
+		"Progress": {"", nil, metav1.Condition{Type: "Running", Status: "True", Reason: "GatePassed"}, "Normal"},
+		"Failed":   {"true, but no good news", nil, metav1.Condition{Type: "Failed", Status: "True", Reason: "OOMKilled"}, "Warning"},
+		"Problem":  {"", nil, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "Unschedulable"}, "Warning"},
+		"Gang":     {"all pods are being scheduled together", nil, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}, "Normal"},
+		"Fetching": {
+			"nothing is wrong", nil,
+			metav1.Condition{Type: "Created", Status: "False", Reason: "FetchingData"}, "Normal",
+		},
 		"Flapping":   {"which they are once", ready, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "PodsPending"}, ""},
 		"NotYet":     {"that nothing happened yet is no event", nil, metav1.Condition{Type: "Running", Status: "False", Reason: "WaitingForPods"}, ""},
 		"HeldTwice":  {"Created says it", held, metav1.Condition{Type: "PodsReady", Status: "False", Reason: "QuotaExceeded"}, ""},

@@ -31,6 +31,8 @@ const (
 	RecordDropped Reason = "RecordDropped"
 	// PolicyDeleted: somebody has deleted the network policy of a job that is not over.
 	PolicyDeleted Reason = "NetworkPolicyDeleted"
+	// ArtifactsNotCopied: the artifacts of a job that has ended could not be copied.
+	ArtifactsNotCopied Reason = "ArtifactsNotCopied"
 )
 
 // Warn sends a warning about a TrainJob.

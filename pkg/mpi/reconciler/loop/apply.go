@@ -24,6 +24,11 @@ func (r *Reconciler) applyChanges(ctx context.Context, namespace string, decisio
 		}
 	}
 	created := r.createObjects(ctx, decision.Create)
+	for _, fetch := range decision.UpdateFetches {
+		if err := r.Client.Update(ctx, fetch, client.FieldOwner(mpi.ControllerName)); err != nil {
+			return errors.Join(created, fmt.Errorf("update Job %s: %w", fetch.Name, err))
+		}
+	}
 	if decision.Update == nil || created != nil && !job.IsSuspended(decision.Update) {
 		return created
 	}

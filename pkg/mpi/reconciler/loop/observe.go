@@ -19,6 +19,7 @@ import (
 
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
+	"lockstep.dev/lockstep/pkg/mpi/job/desired"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
 	"lockstep.dev/lockstep/pkg/mpi/job/status"
@@ -109,6 +110,11 @@ func (r *Reconciler) readUncached(ctx context.Context, name client.ObjectKey, o 
 	if waits, err := r.stillWaits(ctx, o); waits || err != nil {
 		return err
 	}
+	if r.Mode == Executor && o.TrainJob.Spec.Initializer != nil && !o.OwnsJobSet() {
+		if err := r.readFetches(ctx, name, o); err != nil {
+			return err
+		}
+	}
 	if phase.DeriveFacts(*o).NeedsChildren() {
 		if err := r.readChildren(ctx, name, o); err != nil {
 			return err
@@ -117,6 +123,21 @@ func (r *Reconciler) readUncached(ctx context.Context, name client.ObjectKey, o 
 	}
 	if o.Runtime != nil && phase.DeriveFacts(*o).NeedsBounds() {
 		return r.readBounds(ctx, o)
+	}
+	return nil
+}
+
+// readFetches reads the Jobs that fetch data. The cache has no more of Jobs than their metadata.
+func (r *Reconciler) readFetches(ctx context.Context, name client.ObjectKey, o *observe.Observed) error {
+	for _, step := range []string{mpi.DatasetInitializer, mpi.ModelInitializer} {
+		var made batchv1.Job
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: name.Namespace, Name: desired.FetchJobName(name.Name, step)}, &made)
+		switch {
+		case err == nil:
+			o.Fetches = append(o.Fetches, made)
+		case !apierrors.IsNotFound(err):
+			return fmt.Errorf("read the Job that fetches data: %w", err)
+		}
 	}
 	return nil
 }

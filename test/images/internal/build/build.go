@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,11 +75,11 @@ func (b *Builder) Build(ctx context.Context, images []image.Image) ([]Result, er
 }
 
 func (b *Builder) one(ctx context.Context, img image.Image, tools func() error) (Result, error) {
-	program, err := b.goProgram(ctx, img)
+	programs, err := b.goPrograms(ctx, img)
 	if err != nil {
 		return Result{}, err
 	}
-	key, err := keyOf(img, os.DirFS(b.Definitions), program)
+	key, err := keyOf(img, os.DirFS(b.Definitions), programs...)
 	if err != nil {
 		return Result{}, err
 	}
@@ -86,7 +87,7 @@ func (b *Builder) one(ctx context.Context, img image.Image, tools func() error) 
 	if !cached {
 		dir, err = b.Cache.put(img.Name, key, func(dir, temp string) error {
 			if img.Go != nil {
-				return b.scratch(img, program, dir)
+				return b.scratch(img, programs, dir)
 			}
 			if err := tools(); err != nil {
 				return err
@@ -103,31 +104,44 @@ func (b *Builder) one(ctx context.Context, img image.Image, tools func() error) 
 	return r, err
 }
 
-// goProgram compiles the program of a Go image; the go command itself knows if there is nothing to do.
-func (b *Builder) goProgram(ctx context.Context, img image.Image) (path string, err error) {
+// goPrograms compiles the programs of a Go image; the go command itself knows if there is nothing to do.
+func (b *Builder) goPrograms(ctx context.Context, img image.Image) (programs []archive.File, err error) {
 	if img.Go == nil {
-		return "", nil
+		return nil, nil
 	}
-	b.Report(img.Name, "go build "+img.Go.Package)
+	all := map[string]string{img.Go.Path: img.Go.Package}
+	maps.Copy(all, img.Go.More)
+	for _, at := range slices.Sorted(maps.Keys(all)) {
+		built, err := b.goProgram(ctx, img.Name, all[at])
+		if err != nil {
+			return nil, err
+		}
+		programs = append(programs, archive.File{Path: at, Source: built})
+	}
+	return programs, nil
+}
+
+func (b *Builder) goProgram(ctx context.Context, name, program string) (path string, err error) {
+	b.Report(name, "go build "+program)
 	temp, err := os.MkdirTemp(b.Cache.dir, tempPrefix+"go-")
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // the next process sweeps
-	path = filepath.Join(b.Cache.dir, "bin", img.Name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, img.Go.Package)
+	path = filepath.Join(b.Cache.dir, "bin", filepath.Base(program))
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, program)
 	cmd.Dir = b.Repository
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux",
 		"GOTMPDIR="+temp) // on the same file system the go command renames its output: never half a program
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build %s: %w\n%s", img.Go.Package, err, strings.TrimSpace(string(out)))
+		return "", fmt.Errorf("go build %s: %w\n%s", program, err, strings.TrimSpace(string(out)))
 	}
 	return path, nil
 }
 
-func (b *Builder) scratch(img image.Image, program, dir string) error {
+func (b *Builder) scratch(img image.Image, programs []archive.File, dir string) error {
 	spec := b.specOf(img)
-	spec.Files = append(spec.Files, archive.File{Path: img.Go.Path, Source: program})
+	spec.Files = append(spec.Files, programs...)
 	digest, err := archive.Scratch(spec, filepath.Join(dir, archiveName))
 	if err != nil {
 		return err

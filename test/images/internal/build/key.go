@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 
+	"lockstep.dev/lockstep/test/images/archive"
 	"lockstep.dev/lockstep/test/images/internal/image"
 )
 
@@ -33,7 +34,7 @@ type inputs struct {
 }
 
 // keyOf names an image by what goes into it; program is the built Go program, or "".
-func keyOf(img image.Image, definitions fs.FS, program string) (string, error) {
+func keyOf(img image.Image, definitions fs.FS, programs ...archive.File) (string, error) {
 	in := inputs{Format: format, Architecture: runtime.GOARCH, Definition: img}
 	if img.Debian != nil {
 		for _, p := range img.Debian.Programs {
@@ -54,12 +55,12 @@ func keyOf(img image.Image, definitions fs.FS, program string) (string, error) {
 		}
 		in.Scripts[at] = string(text)
 	}
-	if program != "" {
-		raw, err := os.ReadFile(program)
+	for _, program := range programs {
+		raw, err := os.ReadFile(program.Source)
 		if err != nil {
 			return "", err
 		}
-		in.Program = fmt.Sprintf("%x", sha256.Sum256(raw))
+		in.Program += fmt.Sprintf("%s %x\n", program.Path, sha256.Sum256(raw))
 	}
 	return in.key()
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"lockstep.dev/lockstep/test/images/archive"
 	"lockstep.dev/lockstep/test/images/internal/image"
 )
 
@@ -33,7 +34,11 @@ func TestKeyChangesWithEveryInput(t *testing.T) {
 		t.Helper()
 		img := sample()
 		change(&img)
-		k, err := keyOf(img, code(source), program)
+		var programs []archive.File
+		if program != "" {
+			programs = []archive.File{{Path: "/bin/program", Source: program}}
+		}
+		k, err := keyOf(img, code(source), programs...)
 		if err != nil {
 			t.Fatal(err)
 		}

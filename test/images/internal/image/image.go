@@ -110,6 +110,8 @@ type Go struct {
 	Package string `yaml:"package"`
 	// Path is where the program lies in the image.
 	Path string `yaml:"path"`
+	// More are further programs: their packages by their paths.
+	More map[string]string `yaml:"more"`
 }
 
 // Contents says in a few words what the image is made of.

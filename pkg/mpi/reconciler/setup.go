@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -75,7 +76,11 @@ func addQueueWatcher(mgr ctrl.Manager, options Options) (*queues.Watcher, error)
 	if err != nil {
 		return nil, fmt.Errorf("create client for Kueue's visibility server: %w", err)
 	}
-	lines := queues.NewWatcher(mgr.GetClient(), mgr.GetAPIReader(), visibility, options.clock.now)
+	served, err := discovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, fmt.Errorf("create client for the API server's kinds: %w", err)
+	}
+	lines := queues.NewWatcher(mgr.GetClient(), mgr.GetAPIReader(), visibility, served.OpenAPIV3(), options.clock.now)
 	if err := mgr.Add(lines); err != nil {
 		return nil, fmt.Errorf("add the look at queues: %w", err)
 	}

@@ -52,6 +52,8 @@ type QueueWait struct {
 	// Position counts from 1, Length the jobs that wait, 20 for more; 0 if Kueue does not report them.
 	Position, Length int
 	Known            bool
+	// NotResumed is true where Kueue waits for nothing more, and the job is suspended all the same.
+	NotResumed bool
 }
 
 // NoQueueWait is that there is nothing to say: what was said goes.
@@ -157,7 +159,7 @@ func (l LocalQueue) WaitOf(trainJob *trainer.TrainJob, now time.Time) (wait Queu
 	case !known && now.Sub(trainJob.CreationTimestamp.Time) < kueueExpected, e.admitted && now.Sub(e.Reserved) < kueueExpected:
 		return QueueWait{}, 0
 	case e.admitted:
-		return NoQueueWait(), 0
+		return QueueWait{Text: l.textBeginning() + ": Kueue has admitted it and does not resume it", Known: true, NotResumed: true}, 0
 	}
 	wait = QueueWait{Text: l.waitText(e, known, now), Known: true}
 	if known && e.Reserved.IsZero() && e.rank > 0 && e.rank <= positionsTold && l.length > 0 {

@@ -118,7 +118,7 @@ func TestLineSaysOfAWait(t *testing.T) {
 	}
 }
 
-func TestLineSaysNothing(t *testing.T) {
+func TestAMomentWithoutAWait(t *testing.T) {
 	young := demo(time.Second)
 	if wait, _ := NewLocalQueue("jobs", nil, nil).WaitOf(young, now); wait.Known {
 		t.Errorf("Kueue makes a Workload within milliseconds, and we may be faster: %+v", wait)
@@ -129,8 +129,9 @@ func TestLineSaysNothing(t *testing.T) {
 	if wait, _ := line.WaitOf(demo(time.Minute), now); wait.Known {
 		t.Errorf("it starts in a moment: %+v", wait)
 	}
-	if wait, _ := line.WaitOf(demo(time.Minute), now.Add(kueueExpected)); wait != NoQueueWait() {
-		t.Errorf("it waits for nothing that Kueue knows of, though it does not start: %+v", wait)
+	late, _ := line.WaitOf(demo(time.Minute), now.Add(kueueExpected))
+	if late.Text != "; waits in queue `jobs`: Kueue has admitted it and does not resume it" || !late.NotResumed {
+		t.Errorf("Kueue should have resumed it: %+v", late)
 	}
 }
 

@@ -40,6 +40,8 @@ type queuePoll struct {
 	// gone and silent are why no other namespace, and no other queue, is asked about in this look: the cluster has no Kueue, and
 	// the visibility server does not answer.
 	gone, silent error
+	// patches reports whether TrainJobs of this cluster have the field, and asks once in a look.
+	patches func() (has bool, err error)
 }
 
 // waitChange is a job of which something else is to be said.
@@ -59,6 +61,9 @@ func (g *queuePoll) pollNamespace(ctx context.Context, namespace string, waiting
 		line := kueue.NewLocalQueue(queue, workloads, g.orderOfQueue(ctx, client.ObjectKey{Namespace: namespace, Name: queue}))
 		for _, trainJob := range waiting[queue] {
 			wait, rank := line.WaitOf(trainJob, g.now)
+			if wait.NotResumed {
+				wait.Text += g.misfitText()
+			}
 			g.noteWait(trainJob, wait, rank)
 		}
 	}

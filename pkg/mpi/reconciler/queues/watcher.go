@@ -11,6 +11,7 @@ import (
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/openapi"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -41,7 +42,9 @@ type Watcher struct {
 	live   client.Reader
 	// visibility asks the visibility server.
 	visibility dynamic.Interface
-	now        func() time.Time
+	// served reads the fields of the API server's kinds.
+	served openapi.Client
+	now    func() time.Time
 	// changed tells the controller of jobs of which something else is to be said.
 	Changed chan event.GenericEvent
 
@@ -54,9 +57,11 @@ type Watcher struct {
 }
 
 // NewWatcher returns a Watcher that has asked nothing yet.
-func NewWatcher(client client.Client, live client.Reader, visibility dynamic.Interface, now func() time.Time) *Watcher {
+func NewWatcher(
+	client client.Client, live client.Reader, visibility dynamic.Interface, served openapi.Client, now func() time.Time,
+) *Watcher {
 	return &Watcher{
-		client: client, live: live, visibility: visibility, now: now, Changed: make(chan event.GenericEvent),
+		client: client, live: live, visibility: visibility, served: served, now: now, Changed: make(chan event.GenericEvent),
 		workloads: map[string]*workloadsQuery{}, orders: map[types.NamespacedName]*orderQuery{},
 	}
 }
@@ -97,6 +102,7 @@ func (q *Watcher) pollQueues(ctx context.Context) bool {
 	waiting, former := q.waitingJobs(ctx)
 	q.forgetEmptyQueues(waiting)
 	seen := queuePoll{Watcher: q, now: q.now(), waits: map[types.UID]kueue.QueueWait{}}
+	seen.patches = sync.OnceValues(func() (bool, error) { return hasRuntimePatches(q.served) })
 	for _, trainJob := range former {
 		seen.noteWait(trainJob, kueue.NoQueueWait(), 0)
 	}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -79,6 +80,8 @@ type fakeKueue struct {
 	now   time.Time
 	log   logr.Logger
 	order map[string][]any
+	// fields are those of the spec of a TrainJob that the API server tells.
+	fields map[string]any
 }
 
 func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *fakeKueue {
@@ -106,12 +109,24 @@ func kueueWith(t *testing.T, code int, jobs ...*trainer.TrainJob) *fakeKueue {
 	}
 	k.store = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kueueKinds()).WithObjects(objects...).Build()
 	k.live = &fakecluster.Counted{Reader: k.store}
-	k.Watcher = NewWatcher(k.store, k.live, visibility, func() time.Time { return k.now })
+	k.fields = map[string]any{"runtimePatches": map[string]any{}}
+	served := discovery.NewDiscoveryClientForConfigOrDie(&rest.Config{Host: server.URL, QPS: -1}).OpenAPIV3()
+	k.Watcher = NewWatcher(k.store, k.live, visibility, served, func() time.Time { return k.now })
 	return k
 }
 
-// ServeHTTP is the visibility server.
+// ServeHTTP is the visibility server, and the part of the API server that tells fields of kinds.
 func (k *fakeKueue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	const document = "/openapi/v3/apis/trainer.kubeflow.org/v1alpha1"
+	switch r.URL.Path {
+	case "/openapi/v3":
+		_ = json.NewEncoder(w).Encode(map[string]any{"paths": map[string]any{document[len("/openapi/v3/"):]: map[string]any{"serverRelativeURL": document}}})
+		return
+	case document:
+		spec := map[string]any{"properties": map[string]any{"spec": map[string]any{"properties": k.fields}}}
+		_ = json.NewEncoder(w).Encode(map[string]any{"components": map[string]any{"schemas": map[string]any{"org.kubeflow.trainer.v1alpha1.TrainJob": spec}}})
+		return
+	}
 	k.asked.Add(1)
 	const before, after = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/team/localqueues/", "/pendingworkloads"
 	queue := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, before), after)
@@ -403,6 +418,32 @@ func TestKueueThatIsGone(t *testing.T) {
 	}
 }
 
+// Kueue admits a job and cannot place it where the field for that is dropped; nothing else says so to its user.
+func TestJobsThatKueueAdmitsAndDoesNotResume(t *testing.T) {
+	stuck := waitingIn("a", 0)
+	q := kueueWith(t, http.StatusOK, stuck)
+	workload := workloadOf(stuck)
+	if err := q.store.Get(t.Context(), client.ObjectKeyFromObject(workload), workload); err != nil {
+		t.Fatal(err)
+	}
+	since := q.now.Add(-time.Hour).UTC().Format(time.RFC3339)
+	workload.Object["status"] = map[string]any{"conditions": []any{
+		map[string]any{"type": "QuotaReserved", "status": "True", "lastTransitionTime": since},
+		map[string]any{"type": "Admitted", "status": "True", "lastTransitionTime": since},
+	}}
+	if err := q.store.Update(t.Context(), workload); err != nil {
+		t.Fatal(err)
+	}
+	q.next()
+	const admitted = "; waits in queue `a`: Kueue has admitted it and does not resume it: "
+	q.says("a-000", admitted+"the log of Kueue's controller has the reason")
+	q.fields = nil
+	q.next()
+	q.says("a-000", admitted+"the TrainJobs of this cluster have no field spec.runtimePatches, which Kueue sets. "+
+		"The platform team installs the CRDs of Kubeflow Trainer 2.2 or later")
+	q.quiet(3)
+}
+
 func TestJobThatLeavesItsQueue(t *testing.T) {
 	q := kueueWith(t, http.StatusOK, waitingIn("a", 0))
 	q.next()
@@ -424,7 +465,7 @@ func TestClustersWithoutKueue(t *testing.T) {
 	showWait(t, waits, "; waits in queue `a` at position 1 of 1")
 	store := fakecluster.Store(t, "", waits, waitingIn("a", 1))
 	live := &fakecluster.Counted{Reader: store}
-	q := NewWatcher(store, live, nil, time.Now)
+	q := NewWatcher(store, live, nil, nil, time.Now)
 	if told := pollAt(t.Context(), q); !slices.Equal(told, []string{"a-000"}) || live.Reads.Load() > 0 {
 		t.Errorf("%v, %d reads", told, live.Reads.Load())
 	}

@@ -105,6 +105,14 @@ func syntaxError(name string, err error) Finding {
 	return f
 }
 
+// given is a value in a sentence.
+func given(value any) string {
+	if value == nil {
+		return "missing"
+	}
+	return fmt.Sprintf("`%v`", value)
+}
+
 // decodeTrainJob reads the document as a TrainJob.
 func (d *Document) decodeTrainJob() []Finding {
 	var tree any
@@ -116,7 +124,8 @@ func (d *Document) decodeTrainJob() []Finding {
 		return []Finding{d.findingAt("", "this is not an object, but a TrainJob is", "")}
 	}
 	if kind, version := content["kind"], content["apiVersion"]; kind != "TrainJob" || version != trainer.GroupVersion.String() {
-		return []Finding{d.findingAt("kind", fmt.Sprintf("this is `%v` of `%v`, and not a TrainJob of `%s`", kind, version, trainer.GroupVersion), "kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs")}
+		return []Finding{d.findingAt("kind", fmt.Sprintf("kind is %s and apiVersion is %s, a TrainJob has `TrainJob` and `%s`",
+			given(kind), given(version), trainer.GroupVersion), "kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs")}
 	}
 	text, err := json.Marshal(content)
 	if err != nil {

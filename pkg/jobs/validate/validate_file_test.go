@@ -18,21 +18,28 @@ func TestFile(t *testing.T) {
 		reason, text string
 		want         []string
 	}{
-		"Good":         {"", head + "spec:\n  runtimeRef: {name: r}\n", nil},
-		"Two":          {"", head + "spec:\n  runtimeRef: {name: r}\n---\n# only a remark\n---\n" + head + "spec: {runtimeRef: {name: r}}\n", nil},
-		"Empty":        {"", "---\n# only a remark\n", []string{"f.yaml:1:1: error: the file has no TrainJob"}},
-		"NoYAML":       {"", "a: [1\nb", []string{"f.yaml:3:1: error: this is not YAML: did not find expected ',' or ']'"}},
-		"Unknown":      {"the field itself is not found, but where it stands is", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNode: 2\n", []string{"f.yaml:7:14: error: `TrainJob.spec.trainer` has no field `numNode`\n  help: did you mean `numNodes`?"}},
-		"UnknownFar":   {"", head + "spec:\n  runtimeRef: {name: r, zzzzzzzz: 1}\n", []string{"f.yaml:5:35: error: `TrainJob.spec.runtimeRef` has no field `zzzzzzzz`\n  help: allowed are apiGroup, kind, name"}},
-		"InAList":      {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    env:\n    - name: A\n    - {nam: B}\n", []string{"f.yaml:9:13: error: `TrainJob.spec.trainer.env[1]` has no field `nam`\n  help: did you mean `name`?"}},
-		"WrongType":    {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: two\n", []string{"f.yaml:7:15: error: `spec.trainer.numNodes` is a string here, and must be a number"}},
-		"WrongList":    {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    command: mpirun\n", []string{"f.yaml:7:14: error: `spec.trainer.command` is a string here, and must be a list"}},
-		"WrongBool":    {"", head + "spec:\n  runtimeRef: {name: r}\n  suspend: maybe\n", []string{"f.yaml:6:12: error: `spec.suspend` is a string here, and must be true or false"}},
-		"WrongText":    {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer: {image: 5}\n", []string{"f.yaml:6:20: error: `spec.trainer.image` is a number here, and must be a text: put it in quotes"}},
-		"WrongMap":     {"", strings.Replace(head, "name: train", "labels: x", 1) + "spec:\n  runtimeRef: {name: r}\n", []string{"f.yaml:3:20: error: `metadata.labels` is a string here, and must be a mapping"}},
-		"WrongObject":  {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer: x\n", []string{"f.yaml:6:12: error: `spec.trainer` is a string here, and must be an object"}},
-		"Twice":        {"", head + "spec:\n  runtimeRef: {name: r}\n  runtimeRef: {name: s}\n", []string{"f.yaml:6:1: error: this is not YAML: "}},
-		"OtherKind":    {"", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", []string{"f.yaml:2:7: error: this is `MPIJob` of `kubeflow.org/v2beta1`, and not a TrainJob of `trainer.kubeflow.org/v1alpha1`\n  help: kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs"}},
+		"Good":        {"", head + "spec:\n  runtimeRef: {name: r}\n", nil},
+		"Two":         {"", head + "spec:\n  runtimeRef: {name: r}\n---\n# only a remark\n---\n" + head + "spec: {runtimeRef: {name: r}}\n", nil},
+		"Empty":       {"", "---\n# only a remark\n", []string{"f.yaml:1:1: error: the file has no TrainJob"}},
+		"NoYAML":      {"", "a: [1\nb", []string{"f.yaml:3:1: error: this is not YAML: did not find expected ',' or ']'"}},
+		"Unknown":     {"the field itself is not found, but where it stands is", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNode: 2\n", []string{"f.yaml:7:14: error: `TrainJob.spec.trainer` has no field `numNode`\n  help: did you mean `numNodes`?"}},
+		"UnknownFar":  {"", head + "spec:\n  runtimeRef: {name: r, zzzzzzzz: 1}\n", []string{"f.yaml:5:35: error: `TrainJob.spec.runtimeRef` has no field `zzzzzzzz`\n  help: allowed are apiGroup, kind, name"}},
+		"InAList":     {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    env:\n    - name: A\n    - {nam: B}\n", []string{"f.yaml:9:13: error: `TrainJob.spec.trainer.env[1]` has no field `nam`\n  help: did you mean `name`?"}},
+		"WrongType":   {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    numNodes: two\n", []string{"f.yaml:7:15: error: `spec.trainer.numNodes` is a string here, and must be a number"}},
+		"WrongList":   {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer:\n    command: mpirun\n", []string{"f.yaml:7:14: error: `spec.trainer.command` is a string here, and must be a list"}},
+		"WrongBool":   {"", head + "spec:\n  runtimeRef: {name: r}\n  suspend: maybe\n", []string{"f.yaml:6:12: error: `spec.suspend` is a string here, and must be true or false"}},
+		"WrongText":   {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer: {image: 5}\n", []string{"f.yaml:6:20: error: `spec.trainer.image` is a number here, and must be a text: put it in quotes"}},
+		"WrongMap":    {"", strings.Replace(head, "name: train", "labels: x", 1) + "spec:\n  runtimeRef: {name: r}\n", []string{"f.yaml:3:20: error: `metadata.labels` is a string here, and must be a mapping"}},
+		"WrongObject": {"", head + "spec:\n  runtimeRef: {name: r}\n  trainer: x\n", []string{"f.yaml:6:12: error: `spec.trainer` is a string here, and must be an object"}},
+		"Twice":       {"", head + "spec:\n  runtimeRef: {name: r}\n  runtimeRef: {name: s}\n", []string{"f.yaml:6:1: error: this is not YAML: "}},
+		"OtherKind": {"", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", []string{
+			"f.yaml:2:7: error: kind is `MPIJob` and apiVersion is `kubeflow.org/v2beta1`, a TrainJob has `TrainJob` and `trainer.kubeflow.org/v1alpha1`\n" +
+				"  help: kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs",
+		}},
+		"NoVersion": {"", "kind: TrainJob\n", []string{
+			"f.yaml:1:7: error: kind is `TrainJob` and apiVersion is missing, a TrainJob has `TrainJob` and `trainer.kubeflow.org/v1alpha1`\n" +
+				"  help: kubectl mpi makes TrainJobs only; `kubectl mpi convert` moves MPIJobs",
+		}},
 		"NoObject":     {"", "- a\n", []string{"f.yaml:1:1: error: this is not an object, but a TrainJob is"}},
 		"NoNameNoRef":  {"", strings.Replace(head, "{name: train}", "{}", 1) + "spec: {}\n", []string{"f.yaml:3:11: error: the job has no name\n  help: add metadata.name", "f.yaml:4:7: error: the job names no runtime\n  help: add spec.runtimeRef.name; `kubectl mpi runtimes` shows which there are"}},
 		"BadName":      {"", strings.Replace(head, "train}", "Train_1}", 1) + "spec: {runtimeRef: {name: r}}\n", []string{"f.yaml:3:18: error: `Train_1` cannot be the name of a job: it has lower-case letters, digits"}},

@@ -206,7 +206,7 @@ func (m *markdownWriter) entryDetail(e *group.Entry) string {
 	fmt.Fprintf(&b, "\n<details><summary>%s %s: %s</summary>\n\n", badges[e.Severity], e.Severity, escapeMarkdown(e.Title))
 	fmt.Fprintf(&b, "%s\n\n", e.Consequence.Meaning())
 	if jobs := jobsMeaning(e.Jobs); jobs != "" {
-		fmt.Fprintf(&b, "Running jobs%s %s.\n\n", escapeMarkdown(whoseJobs(e)), jobs)
+		b.WriteString(escapeMarkdown("Running jobs"+whoseJobs(e)+" "+jobs+".") + "\n\n")
 	}
 	for _, line := range sampleLines(e) {
 		fmt.Fprintf(&b, "- %s\n", escapeMarkdown(line))

@@ -10,7 +10,8 @@ import (
 var imageRule = &Rule{
 	Name: "image", Title: "Images of runtimes",
 	Doc: "The image that pods of a runtime start with, and the one that brings the agent. Jobs that are created afterwards get it; running " +
-		"ones keep theirs. It is a warning where the digest is lost, because then somebody else decides what the tag means, and where the " +
+		"ones keep theirs. Kueue stops running jobs of queues for this, as for each change of the containers of a runtime, and " +
+		"they begin again with the runtime that they were made from. It is a warning where the digest is lost, because then somebody else decides what the tag means, and where the " +
 		"image comes from another registry, also where it comes with a container or a volume that was not there.",
 	Says: []Consequence{NewJobsOnly},
 	claims: func(c *match.Change) bool {

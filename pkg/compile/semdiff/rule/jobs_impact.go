@@ -11,7 +11,8 @@ const (
 	JobsIncluded
 	// JobsHampered jobs go on, and may fail: traffic is closed, a right is taken away, a pod that must be replaced is refused.
 	JobsHampered
-	// JobsPreemptible jobs may be stopped: others get their machines, or the GitOps engine deletes what they run in.
+	// JobsPreemptible jobs may be stopped: others get their machines, the GitOps engine deletes what they run in, or Kueue
+	// stops them, to begin again.
 	JobsPreemptible
 	// JobsStopped jobs end.
 	JobsStopped
@@ -27,11 +28,12 @@ func JobsImpacts() []JobsImpact {
 // Meaning is a sentence about it.
 func (j JobsImpact) Meaning() string {
 	return [...]string{
-		JobsUntouched:   "Running jobs do not notice.",
-		JobsIncluded:    "Running jobs go on, and what opens or grows is open to them at once.",
-		JobsHampered:    "Running jobs go on, and may fail: traffic is closed, a right is taken away, a pod that must be replaced is refused.",
-		JobsPreemptible: "Running jobs may be stopped: others get their machines, or the GitOps engine deletes what they run in.",
-		JobsStopped:     "Running jobs end.",
+		JobsUntouched: "Running jobs do not notice.",
+		JobsIncluded:  "Running jobs go on, and what opens or grows is open to them at once.",
+		JobsHampered:  "Running jobs go on, and may fail: traffic is closed, a right is taken away, a pod that must be replaced is refused.",
+		JobsPreemptible: "Running jobs may be stopped: others get their machines, the GitOps engine deletes what they run in, " +
+			"or Kueue stops jobs whose runtime has other containers, to begin again.",
+		JobsStopped: "Running jobs end.",
 	}[j]
 }
 

@@ -59,6 +59,7 @@ func (c *Cluster) Judge(d *match.Cluster, take func(Effect)) {
 					users[s.Runtime] = c.tenantsUsing(s.Runtime)
 				}
 				e.Users = users[s.Runtime]
+				c.noteStoppedByKueue(&e)
 			}
 			take(e)
 		}

@@ -99,6 +99,10 @@ test-gitops: tools ## Run Flux and Argo CD with what is compiled for them, again
 test-install: tools ## Install, upgrade, roll back and uninstall as the guide says, with kubectl and Helm (root)
 	@$(SUITE)/install
 
+.PHONY: test-upgrade
+test-upgrade: tools ## Replace runtimes, agent, controller, CRDs and Kueue while jobs are in flight (root; EARLIER=COMMIT)
+	@$(SUITE)/upgrade
+
 .PHONY: test-mpi-operator
 test-mpi-operator: tools ## Run mpi-operator's own example under the real mpi-operator and, converted, under our controller (root)
 	@$(SUITE)/mpi-operator

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -87,6 +88,30 @@ var _ = Describe("Upstream's runtime of OpenSSH, unchanged, under our controller
 		Expect(results[1].Message).To(ContainSubstring("exited with code 3"))
 		Expect(results[1].Ranks).To(ContainElement(HaveField("Rank", 3)), "mpirun may end the others before their lines: %s", results[1].log)
 		Expect(results[1].lines("Exit code:")).To(ConsistOf(HaveSuffix("3")), results[1].log)
+	})
+})
+
+// Beside a companion, Kubeflow Trainer 2.4 writes these into the launcher, whatever the runtime has.
+var _ = Describe("The variables of Kubeflow Trainer 2.4 for Open MPI 5", Ordered, ofReleases, func() {
+	const later = "openmpi5-trainer-later"
+
+	It("leave all ranks on all nodes", func(ctx SpecContext) {
+		Expect(cluster.CopyRuntime(ctx, "openmpi5-cpu", later, func(r *trainer.ClusterTrainingRuntime) {
+			container := &podOf(&r.Spec, mpi.LauncherJob).Containers[0]
+			for name, value := range map[string]string{
+				"PRTE_MCA_prte_default_hostfile": mpi.HostfilePath, "PRTE_MCA_prte_keep_fqdn_hostnames": "false",
+				"PRTE_MCA_prte_set_default_slots": "2", "PRTE_MCA_plm_ssh_args": "-o ConnectionAttempts=10",
+			} {
+				container.Env = slices.DeleteFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == name })
+				container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: value})
+			}
+		})).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(later, "")})).To(Succeed())
+		})
+		expectUsable(ctx, later)
+		result := run(ctx, own(later, "mpirun", "-n", "4", "mpi-hello"))
+		Expect(result.Check(machines)).To(Succeed())
 	})
 })
 

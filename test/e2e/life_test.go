@@ -30,17 +30,35 @@ var _ = Describe("The user of a job", func() {
 		j := job("interrupted", "openmpi5-cpu", "mpirun", "-n", "4", "mpi-hello", "--sleep", "3")
 		object := start(ctx, editor, j)
 		before := namesOf(podsOf(ctx, object))
-		suspend(ctx, object, true)
+		suspend(ctx, editor, object, true)
 		Eventually(condition(ctx, editor, object, trainer.TrainJobSuspended)).Should(BeTrue())
 		Eventually(func() []string { return namesOf(podsOf(ctx, object)) }).Should(BeEmpty())
 		Expect(condition(ctx, editor, object, "Running")()).To(BeFalse())
-		suspend(ctx, object, false)
+		suspend(ctx, editor, object, false)
 		Eventually(condition(ctx, editor, object, "Running")).Should(BeTrue())
 		Expect(sets.New(namesOf(podsOf(ctx, object))...).Intersection(sets.New(before...))).To(BeEmpty())
 		Eventually(completes(ctx, editor, object)).Should(BeTrue())
 		Expect(condition(ctx, editor, object, trainer.TrainJobSuspended)()).To(BeFalse())
 		Eventually(turns(ctx, editor, object, "Suspended", "Resumed")).Should(HaveExactElements(
 			"TrainingStarted", "Suspended", "Resumed", "TrainingStarted", "Completed"))
+	})
+
+	It("finds it as it was made, whatever became of its runtime while it was suspended", func(ctx SpecContext) {
+		const changed = "changed-meanwhile"
+		sandboxRuntime(ctx, changed, func(*trainer.ClusterTrainingRuntime) {})
+		j := own(changed, "mpirun", "-n", "4", "mpi-hello")
+		object := j.TrainJob()
+		object.Spec.Suspend = ptr.To(true)
+		submit(ctx, admin, object)
+		Eventually(condition(ctx, admin, object, trainer.TrainJobSuspended)).Should(BeTrue())
+		Eventually(func() types.UID { return jobSetOf(ctx, j).UID }).ShouldNot(BeEmpty())
+		Expect(cluster.CopyRuntime(ctx, changed, changed, func(r *trainer.ClusterTrainingRuntime) {
+			for _, role := range []string{mpi.LauncherJob, mpi.NodeJob} {
+				podOf(&r.Spec, role).Containers[0].Image = "lockstep.test/mpi/openmpi:gone"
+			}
+		})).To(Succeed())
+		suspend(ctx, admin, object, false)
+		Eventually(completes(ctx, admin, object)).Should(BeTrue())
 	})
 
 	It("may lose a node after its last launch: the work is done", func(ctx SpecContext) {
@@ -59,7 +77,7 @@ var _ = Describe("The user of a job", func() {
 		object := start(ctx, editor, j)
 		log := follow(ctx, object)
 		Eventually(log).Should(ofEach("ready"))
-		suspend(ctx, object, true)
+		suspend(ctx, editor, object, true)
 		Eventually(log).Should(ofEach("saved"))
 		asked := time.Now()
 		Eventually(func() []string { return namesOf(podsOf(ctx, object)) }).Should(BeEmpty())
@@ -265,10 +283,10 @@ func ofEach(word string) gomegatypes.GomegaMatcher {
 	return And(ContainSubstring(word+" 0"), ContainSubstring(word+" 1"), ContainSubstring(word+" 2"), ContainSubstring(word+" 3"))
 }
 
-func suspend(ctx SpecContext, object *trainer.TrainJob, wanted bool) {
+func suspend(ctx SpecContext, user testjob.User, object *trainer.TrainJob, wanted bool) {
 	GinkgoHelper()
 	patch := fmt.Appendf(nil, `{"spec":{"suspend":%t}}`, wanted)
-	Expect(editor.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+	Expect(user.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
 }
 
 func namesOf(pods []corev1.Pod) []string {

@@ -231,7 +231,9 @@ func TestRuntimes(t *testing.T) {
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Annotations: map[string]string{"lockstep.dev/runtimes": "a,b", "lockstep.dev/external-runtimes": "c"}}}
 	got := runWith(t, append(objects, namespace), interceptor.Funcs{}, "runtimes")
-	for _, want := range []string{"a (default)      MPICH 4.2.1   -       8", "b (deprecated)", "c   "} {
+	for _, want := range []string{
+		"a (default)      MPICH 4.2.1   -       8", "b (deprecated)", "c   ", "\nruntime `b` is deprecated\n",
+	} {
 		if !strings.Contains(got.out, want) || strings.Contains(got.out, "\nd") || got.errOut != "" {
 			t.Errorf("want %q: %s%s", want, got.out, got.errOut)
 		}

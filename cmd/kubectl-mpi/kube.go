@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"lockstep.dev/lockstep/internal/cli"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 )
 
@@ -20,14 +19,15 @@ type kube struct {
 	streams genericiooptions.IOStreams
 	flags   *genericclioptions.ConfigFlags
 
-	config *rest.Config
-	reader client.WithWatch
+	config   *rest.Config
+	reader   client.WithWatch
+	warnings *apiWarnings
 	// noGuess leaves out the name that a wrong one is probably meant to be, for commands that destroy.
 	noGuess bool
 }
 
 func newKube(streams genericiooptions.IOStreams) *kube {
-	return &kube{streams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	return &kube{streams: streams, flags: genericclioptions.NewConfigFlags(true), warnings: newAPIWarnings(streams.ErrOut)}
 }
 
 // The pace at which a client asks the API server, as kubectl's. A command asks for little, and shall not wait for itself.
@@ -47,8 +47,8 @@ func (k *kube) RESTConfig() (*rest.Config, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = queriesPerSecond, queriesAtOnce
-	// As kubectl shows them, each once. The handler that a client of controller-runtime brings would want a log instead.
-	config.WarningHandler = rest.NewWarningWriter(k.streams.ErrOut, rest.WarningWriterOptions{Deduplicate: true, Color: cli.HasColours(k.streams.ErrOut)})
+	// The handler that a client of controller-runtime brings would want a log instead.
+	config.WarningHandler = k.warnings
 	k.config = config
 	return config, nil
 }

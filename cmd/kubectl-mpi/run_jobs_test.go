@@ -40,8 +40,8 @@ type apiServer struct {
 	refuse *apierrors.StatusError
 	// refused is in what is refused; empty for all.
 	refused string
-	// warning is sent with every answer.
-	warning string
+	// warning is sent with every answer, policyWarning with those about what is made.
+	warning, policyWarning string
 	// made, if there is one, is told of each TrainJob that is made.
 	made func(name string)
 	// deleted are the paths of what was deleted.
@@ -61,6 +61,9 @@ func (s *apiServer) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Warning", fmt.Sprintf("299 - %q", s.warning))
 	}
 	if r.Method == http.MethodPost {
+		if s.policyWarning != "" {
+			w.Header().Set("Warning", fmt.Sprintf("299 - %q", s.policyWarning))
+		}
 		body, _ := io.ReadAll(r.Body)
 		s.posted[r.URL.RequestURI()] = string(body)
 		if s.refuse != nil && strings.Contains(string(body), s.refused) {
@@ -506,6 +509,43 @@ func TestWarnings(t *testing.T) {
 	s.warning = "spec.a is deprecated"
 	if code, _, errText := s.command(t, "logs", "train"); code != 0 || strings.Count(errText, "Warning: spec.a is deprecated\n") != 1 {
 		t.Errorf("code %d: %s", code, errText)
+	}
+}
+
+// TestRetiringRuntime: who submits reads the end of the runtime once, from the command or from a policy of the cluster.
+func TestRetiringRuntime(t *testing.T) {
+	const end = "runtime `mpich-cpu` is deprecated and retires on 2027-03-31; use `mpich-5` instead: no longer patched"
+	const policy = "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': "
+	const path = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes/mpich-cpu"
+	file := filepath.Join(t.TempDir(), "job.yaml")
+	manifest := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: next}\n" +
+		"spec: {runtimeRef: {name: mpich-cpu}, trainer: {command: [mpirun, x]}}\n"
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"submit", "next", "--", "mpirun", "x"}, {"create", "-f", file}, {"validate", "-f", file},
+	} {
+		for _, tc := range []struct {
+			warning  string
+			readable bool
+		}{{"", true}, {policy + end, true}, {policy + end, false}} {
+			s := newAPIServer(t)
+			s.addJob(t)
+			s.policyWarning = tc.warning
+			built := s.objects[path].(*trainer.ClusterTrainingRuntime)
+			built.Labels[mpi.SupportLabel] = mpi.Deprecated
+			built.Annotations[mpi.RetireOnAnnotation] = "2027-03-31"
+			built.Annotations[mpi.SuccessorAnnotation] = "mpich-5"
+			built.Annotations[mpi.DeprecationReasonAnnotation] = "no longer patched"
+			if !tc.readable {
+				delete(s.objects, path)
+			}
+			code, _, errText := s.command(t, args...)
+			if code != 0 || strings.Count(errText, "arning: "+end) != 1 {
+				t.Errorf("%v %+v: code %d: %s", args, tc, code, errText)
+			}
+		}
 	}
 }
 

@@ -70,6 +70,11 @@ func writeOffer(w, notes io.Writer, offer fetch.AvailableRuntimes, wide bool) er
 	} else if err := writeTable(w, rows); err != nil {
 		return err
 	}
+	for i := range offer.Runtimes {
+		if r := &offer.Runtimes[i]; r.Deprecated {
+			fmt.Fprintf(w, "\n%s\n", r.Warning(r.Name))
+		}
+	}
 	if offer.Queue != "" {
 		fmt.Fprintf(w, "\nJobs wait in queue %s (label kueue.x-k8s.io/queue-name).\n", offer.Queue)
 	}

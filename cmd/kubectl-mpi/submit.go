@@ -320,8 +320,12 @@ func (k *kube) launchJobs(ctx context.Context, jobs []*trainer.TrainJob, f launc
 	if err != nil {
 		return err
 	}
-	if err := act.RefuseStart(ctx, c, jobs...); err != nil {
+	warnings, err := act.RefuseStart(ctx, c, jobs...)
+	if err != nil {
 		return exitWith(exitRefused, err)
+	}
+	for _, text := range warnings {
+		k.warnings.HandleWarningHeader(warningCode, "", text)
 	}
 	var options []client.CreateOption
 	if f.dryRun == "server" {

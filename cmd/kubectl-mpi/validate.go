@@ -120,6 +120,9 @@ func (k *kube) checkInCluster(ctx context.Context, d validate.Document) ([]valid
 		}
 		warnings = append(warnings, missing...)
 	}
+	for _, found := range warnings {
+		k.warnings.shown.Store(found.Message, true) // a policy may warn in the same words
+	}
 	err = c.Create(ctx, d.Job.DeepCopy(), client.DryRunAll)
 	if err == nil {
 		return warnings, nil

@@ -394,6 +394,9 @@ def test_a_job_without_a_runtime_gets_the_offered_one(cluster: Cluster, client: 
         client.train(trainer=HELLO)
     label("mpi", **{"trainer.kubeflow.org/support": "deprecated"})
     assert chosen() == "newer", "the other will go"
+    for trainer in (HELLO, CustomTrainerContainer(image="mpi:2", num_nodes=2)):
+        with pytest.warns(lockstep.LockstepWarning, match="runtime `mpi` is deprecated"):
+            client.train(runtime="mpi", trainer=trainer)
     label("mpi", **{"lockstep.dev/default": "true"})
     assert chosen() == "mpi"
 

@@ -231,6 +231,23 @@ def test_checks(trainer: Object, said: str | None) -> None:
     _checks.check(trainjob({"command": trainer.get("command")}), None, strict=True)
 
 
+def test_the_end_of_a_runtime_is_told() -> None:
+    labels = {**MPI["metadata"].get("labels", {}), "trainer.kubeflow.org/support": "deprecated"}
+    metadata = {**MPI["metadata"], "labels": labels, "annotations": {}}
+    retiring = {**MPI, "metadata": metadata}
+    name, job = metadata["name"], trainjob({"command": ["mpirun", "a"]})
+    with pytest.warns(LockstepWarning, match=f"^runtime `{name}` is deprecated$"):
+        _checks.check(job, retiring, strict=True)
+    metadata["annotations"] = {
+        "lockstep.dev/retire-on": "2027-03-31",
+        "lockstep.dev/successor": "new",
+        "lockstep.dev/deprecation-reason": "Nobody maintains\nthe image.\n",
+    }
+    end = "and retires on 2027-03-31; use `new` instead: Nobody maintains the image."
+    with pytest.warns(LockstepWarning, match=f"^runtime `{name}` is deprecated {end}$"):
+        _checks.check(job, retiring, strict=False)
+
+
 def test_a_name_has_room_for_those_of_pods() -> None:
     job = trainjob({"command": ["a"]})
     job["metadata"]["name"] = "x" * 44

@@ -87,7 +87,7 @@ func (t *runtimeOriginTable) metadata(r *plan.Runtime) {
 	for label, from := range map[string]*origin.Origin{
 		managedByLabel:          managed,
 		profileLabel:            &r.ProfileName.Origin,
-		supportLabel:            derivedOrigin(&r.Deprecated.Origin, "the word that Kubeflow's tools look for"),
+		mpi.SupportLabel:        derivedOrigin(&r.Deprecated.Origin, "the word that Kubeflow's tools look for"),
 		defaultLabel:            &r.Default.Origin,
 		mpi.FrameworkLabel:      &r.Framework.Origin,
 		mpi.ImplementationLabel: &r.Implementation.Origin,
@@ -106,9 +106,9 @@ func (t *runtimeOriginTable) metadata(r *plan.Runtime) {
 // deprecation is what a deprecated runtime says about its end.
 func (t *runtimeOriginTable) deprecation(r *plan.Runtime) {
 	if end := r.Deprecation; end != nil {
-		t.Set(&end.Successor.Origin, "metadata", "annotations", successorAnnotation)
-		t.Set(&end.RetireOn.Origin, "metadata", "annotations", retireOnAnnotation)
-		t.Set(&end.Reason.Origin, "metadata", "annotations", reasonAnnotation)
+		t.Set(&end.Successor.Origin, "metadata", "annotations", mpi.SuccessorAnnotation)
+		t.Set(&end.RetireOn.Origin, "metadata", "annotations", mpi.RetireOnAnnotation)
+		t.Set(&end.Reason.Origin, "metadata", "annotations", mpi.DeprecationReasonAnnotation)
 	}
 }
 

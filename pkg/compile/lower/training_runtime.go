@@ -19,13 +19,6 @@ import (
 // is the admission policy for TrainJobs, which has them as constants.
 const (
 	profileLabel = "lockstep.dev/profile"
-	// supportLabel and its value are upstream's way to call a runtime deprecated (kubeflow/trainer pkg/constants).
-	supportLabel = "trainer.kubeflow.org/support"
-	deprecated   = "deprecated"
-	// What comes after a deprecated runtime, when, and why.
-	successorAnnotation = "lockstep.dev/successor"
-	retireOnAnnotation  = "lockstep.dev/retire-on"
-	reasonAnnotation    = "lockstep.dev/deprecation-reason"
 	// defaultLabel is on the runtime that tools offer first; a label, so that it can be asked for.
 	defaultLabel = "lockstep.dev/default"
 )
@@ -110,7 +103,7 @@ func cpuLimit(c *plan.Cluster, r *plan.Runtime) resource.Quantity {
 func runtimeLabels(c *plan.Cluster, r *plan.Runtime) map[string]string {
 	labels := map[string]string{managedByLabel: managedBy, profileLabel: r.ProfileName.V}
 	if r.Deprecated.V {
-		labels[supportLabel] = deprecated
+		labels[mpi.SupportLabel] = mpi.Deprecated
 	}
 	if r.Default.V {
 		labels[defaultLabel] = "true"
@@ -155,7 +148,8 @@ func runtimeAnnotations(c *plan.Cluster, r *plan.Runtime) map[string]string {
 		mpi.LogsAnnotation: c.Logs.V, mpi.DocsAnnotation: c.Docs.V,
 	}
 	if end := r.Deprecation; end != nil && r.Deprecated.V {
-		texts[successorAnnotation], texts[retireOnAnnotation], texts[reasonAnnotation] = end.Successor.V, end.RetireOn.V, end.Reason.V
+		texts[mpi.SuccessorAnnotation], texts[mpi.RetireOnAnnotation] = end.Successor.V, end.RetireOn.V
+		texts[mpi.DeprecationReasonAnnotation] = end.Reason.V
 	}
 	if test := c.CertificationOf(r.Name.V); test != nil {
 		texts[mpi.CertificationAnnotation] = test.Text()

@@ -24,8 +24,9 @@ func (r *StartRefusal) Error() string { return fmt.Sprintf("nothing was made: %v
 // Unwrap returns the reason without what became of the jobs.
 func (r *StartRefusal) Unwrap() error { return r.cause }
 
-// RefuseStart returns a StartRefusal if one of the jobs can never start. A runtime that cannot be read refuses nothing.
-func RefuseStart(ctx context.Context, c client.Reader, jobs ...*trainer.TrainJob) error {
+// RefuseStart returns a StartRefusal if one of the jobs can never start, and warnings of runtimes that retire. A
+// runtime that cannot be read refuses nothing.
+func RefuseStart(ctx context.Context, c client.Reader, jobs ...*trainer.TrainJob) (warnings []string, err error) {
 	known := map[string]*mpijob.Runtime{}
 	for _, trainJob := range jobs {
 		ref := trainJob.Spec.RuntimeRef
@@ -34,15 +35,18 @@ func RefuseStart(ctx context.Context, c client.Reader, jobs ...*trainer.TrainJob
 		if !read {
 			runtime, _ = fetch.RuntimeOf(ctx, c, trainJob) // nil with an error
 			known[key] = runtime
+			if runtime != nil && runtime.Deprecation().Deprecated {
+				warnings = append(warnings, runtime.Deprecation().Warning(ref.Name))
+			}
 		}
 		if runtime == nil {
 			continue
 		}
 		if err := validate.CanStart(trainJob, *runtime); err != nil {
-			return &StartRefusal{err}
+			return nil, &StartRefusal{err}
 		}
 	}
-	return nil
+	return warnings, nil
 }
 
 // Sign writes the name of the user into jobs, for lists by owner. If the API server does not give the name, it is left

@@ -129,6 +129,12 @@ func MissingRight(user, verb, resource, namespace string) *ExplainedError {
 var policy = regexp.MustCompile(`(?:ValidatingAdmissionPolicy '[^']*'(?: with binding '[^']*')?|` +
 	`admission webhook "[^"]*") denied (?:the )?request: `)
 
+// warning is how it begins the warning of a policy.
+var warning = regexp.MustCompile(`^Validation failed for ValidatingAdmissionPolicy '[^']*' with binding '[^']*': `)
+
+// WarningText returns a warning of the API server without the policy that it is from.
+func WarningText(text string) string { return warning.ReplaceAllString(text, "") }
+
 // refused is how it begins the reason of a refusal.
 var refused = regexp.MustCompile(`^.*? is (?:forbidden|invalid): `)
 

@@ -35,9 +35,9 @@ type AvailableRuntime struct {
 	Framework      string `json:"framework,omitempty"`
 	Implementation string `json:"implementation,omitempty"`
 	Version        string `json:"version,omitempty"`
-	// Default: a job that names no runtime gets this one. Deprecated: it will go.
-	Default    bool `json:"default,omitempty"`
-	Deprecated bool `json:"deprecated,omitempty"`
+	// Default: a job that names no runtime gets this one.
+	Default bool `json:"default,omitempty"`
+	mpi.Deprecation
 	// Certified is the day on which a probe of it held on this cluster, or `stale` where it has changed since; empty where nobody has tested it.
 	Certified string `json:"certified,omitempty"`
 	// Nodes is how many a job gets that asks for none, MinNodes and MaxNodes what it may ask for; 0 where nothing says.
@@ -145,8 +145,9 @@ func availableRuntime(key runtimeKey, runtime *job.Runtime) AvailableRuntime {
 		Description:    runtime.Annotations[mpi.DescriptionAnnotation],
 		Documentation:  runtime.Annotations[mpi.DocumentationAnnotation],
 		Implementation: runtime.Labels[mpi.ImplementationLabel], Version: runtime.Labels[mpi.VersionLabel],
-		Default: runtime.Labels[defaultLabel] == "true", Deprecated: runtime.Labels[supportLabel] == deprecated, Certified: runtime.Labels[mpi.CertifiedLabel],
-		MinNodes: intAnnotation(runtime, mpi.MinNodesAnnotation), MaxNodes: intAnnotation(runtime, mpi.MaxNodesAnnotation),
+		Default: runtime.Labels[defaultLabel] == "true", Certified: runtime.Labels[mpi.CertifiedLabel],
+		Deprecation: runtime.Deprecation(),
+		MinNodes:    intAnnotation(runtime, mpi.MinNodesAnnotation), MaxNodes: intAnnotation(runtime, mpi.MaxNodesAnnotation),
 	}
 	// A job that asks for nothing shows the defaults.
 	if runtime.IsMPI() {

@@ -12,15 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"lockstep.dev/lockstep/pkg/jobs/submit"
+	"lockstep.dev/lockstep/pkg/mpi"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Labels of runtimes (pkg/compile/lower, training_runtime.go).
-const (
-	defaultLabel = "lockstep.dev/default"
-	supportLabel = "trainer.kubeflow.org/support"
-	deprecated   = "deprecated"
-)
+// defaultLabel is on the runtime that tools offer first (pkg/compile/lower, training_runtime.go).
+const defaultLabel = "lockstep.dev/default"
 
 // PlatformQueue is the LocalQueue that the compiler gives each tenant of a cluster that queues (pkg/compile/plan, LocalQueue).
 const PlatformQueue = "lockstep"
@@ -47,7 +44,7 @@ func RuntimeChoices(ctx context.Context, c client.Reader, namespace string) ([]s
 			if kind == submit.ClusterTrainingRuntime && allowed != nil && !slices.Contains(allowed, name) {
 				continue
 			}
-			all = append(all, submit.Runtime{Name: name, Kind: kind, Default: labels[defaultLabel] == "true", Deprecated: labels[supportLabel] == deprecated})
+			all = append(all, submit.Runtime{Name: name, Kind: kind, Default: labels[defaultLabel] == "true", Deprecated: labels[mpi.SupportLabel] == mpi.Deprecated})
 		}
 	}
 	if len(all) == 0 && failed != nil {

@@ -16,13 +16,6 @@ import (
 	"lockstep.dev/lockstep/pkg/mpi/job"
 )
 
-// Annotations of a deprecated runtime (pkg/compile/lower, training_runtime.go).
-const (
-	successorAnnotation = "lockstep.dev/successor"
-	retireOnAnnotation  = "lockstep.dev/retire-on"
-	reasonAnnotation    = "lockstep.dev/deprecation-reason"
-)
-
 // RuntimeDetails has all that a cluster knows of a runtime. Texts are empty if the runtime does not have them.
 type RuntimeDetails struct {
 	AvailableRuntime
@@ -34,9 +27,6 @@ type RuntimeDetails struct {
 	// Certification describes what was measured when it was certified: pairs, round trip, bandwidth.
 	Certification string `json:"certification,omitempty"`
 	Fingerprint   string `json:"fingerprint,omitempty"`
-	Successor     string `json:"successor,omitempty"`
-	RetireOn      string `json:"retireOn,omitempty"`
-	Reason        string `json:"reason,omitempty"`
 	// Namespaces are those whose tenants may use it.
 	Namespaces []string        `json:"namespaces"`
 	Withheld   []view.Withheld `json:"withheld"`
@@ -57,7 +47,6 @@ func ReadRuntimeDetails(
 		AvailableRuntime: availableRuntime(runtimeKeyOf(ref), found), Profile: found.Labels[overview.ProfileLabel],
 		Machine: notes[mpi.MachineAnnotation], Price: notes[mpi.PriceAnnotation], Restarts: notes[mpi.RestartsAnnotation],
 		Certification: notes[mpi.CertificationAnnotation], Fingerprint: notes[mpi.FingerprintAnnotation],
-		Successor: notes[successorAnnotation], RetireOn: notes[retireOnAnnotation], Reason: notes[reasonAnnotation],
 		Namespaces: []string{}, Withheld: []view.Withheld{},
 	}
 	d.Most = mostPerNode(found, corev1.Namespace{})

@@ -223,10 +223,11 @@ func CheckName(name string) error {
 		name, mpijob.MaxNameLength, validation.DNS1035LabelMaxLength)
 }
 
-// CheckAgainst says what the runtime of the job does not take, as the controller would.
+// CheckAgainst says what the runtime of the job does not take, as the controller would, and whether it retires.
 func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
+	warnings := d.retiring(runtime)
 	if !runtime.IsMPI() {
-		return nil
+		return warnings
 	}
 	made, err := mpijob.Resolve(d.Job, runtime)
 	if err != nil {
@@ -238,7 +239,7 @@ func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
 	if err := HasCommand(d.Job, runtime); err != nil {
 		return []Finding{d.findingAt("spec", err.Error(), "")}
 	}
-	warnings := d.unknownAnnotations()
+	warnings = append(warnings, d.unknownAnnotations()...)
 	if gpus := made.GPUs(); gpus > 0 && int64(made.World.SlotsPerNode) > gpus {
 		found := d.findingAt("spec.trainer.numProcPerNode", fmt.Sprintf("%d ranks on each node share %d GPUs",
 			made.World.SlotsPerNode, gpus), "NCCL refuses ranks that share a GPU: ask for as many slots as GPUs")
@@ -246,6 +247,17 @@ func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
 		warnings = append(warnings, found)
 	}
 	return warnings
+}
+
+// retiring warns of a deprecated runtime.
+func (d Document) retiring(runtime mpijob.Runtime) []Finding {
+	text := runtime.Deprecation().Warning(d.Job.Spec.RuntimeRef.Name)
+	if text == "" {
+		return nil
+	}
+	found := d.findingAt("spec.runtimeRef.name", text, "")
+	found.Warning = true
+	return []Finding{found}
 }
 
 // CanStart returns why no job of this name or with this command can start, or nil. The controller, which may be newer,

@@ -2,11 +2,13 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"lockstep.dev/lockstep/pkg/mpi"
 	mpijob "lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/template"
 )
@@ -104,6 +106,18 @@ func TestRanksThatShareGPUs(t *testing.T) {
 		}
 		if found != want {
 			t.Errorf("%s: got %q, want %q", text, found, want)
+		}
+	}
+}
+
+func TestRetiring(t *testing.T) {
+	labels := map[string]string{mpi.SupportLabel: mpi.Deprecated}
+	retiring := builtRuntime(t)
+	maps.Copy(retiring.Labels, labels)
+	for name, runtime := range map[string]mpijob.Runtime{"compiled": retiring, "of others": {Labels: labels}} {
+		got := document(t, "spec:\n  runtimeRef: {name: r}\n  trainer:\n    args: [x]\n").CheckAgainst(runtime)
+		if len(got) != 1 || got[0].String() != "f.yaml:5:22: warning: runtime `r` is deprecated" {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

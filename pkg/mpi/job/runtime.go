@@ -30,6 +30,9 @@ func (r Runtime) IsMPI() bool { return r.Spec.MLPolicy != nil && r.Spec.MLPolicy
 // IsCompiled reports whether Lockstep compiled the runtime, so that its pods have the agent.
 func (r Runtime) IsCompiled() bool { return r.IsMPI() && r.Labels[mpi.ImplementationLabel] != "" }
 
+// Deprecation returns the announced end of the runtime.
+func (r Runtime) Deprecation() mpi.Deprecation { return mpi.DeprecationOf(r.Labels, r.Annotations) }
+
 // LeastNodes is the smallest number of nodes that a job of the runtime may have, at least 1.
 func (r Runtime) LeastNodes() int32 {
 	if n, err := strconv.ParseInt(r.Annotations[mpi.MinNodesAnnotation], 10, 32); err == nil && n > 0 {

@@ -6,7 +6,22 @@ import shlex
 import warnings
 from collections.abc import Iterator, Sequence
 
-from lockstep._objects import IMPLEMENTATION_LABEL, LAUNCHER, NODE, Object, labels, main_container, name, parts, spec
+from lockstep._objects import (
+    IMPLEMENTATION_LABEL,
+    LAUNCHER,
+    NODE,
+    REASON_ANNOTATION,
+    RETIRE_ON_ANNOTATION,
+    SUCCESSOR_ANNOTATION,
+    SUPPORT_LABEL,
+    Object,
+    annotation,
+    labels,
+    main_container,
+    name,
+    parts,
+    spec,
+)
 from lockstep._world import MAX_NAME, accelerators, asked, reserved, variables
 from lockstep.errors import CheckFailed
 
@@ -19,7 +34,10 @@ _RANKS = ("-np", "--np", "-n", "--n", "-c")
 
 
 class LockstepWarning(UserWarning):
-    """A job will likely not do what is meant. ``strict=True`` makes it a :class:`lockstep.CheckFailed`."""
+    """A job will likely not do what is meant. ``strict=True`` makes it a :class:`lockstep.CheckFailed`.
+
+    A runtime that retires is a warning in any case.
+    """
 
 
 def check(trainjob: Object, runtime: Object | None, *, strict: bool) -> None:
@@ -29,6 +47,21 @@ def check(trainjob: Object, runtime: Object | None, *, strict: bool) -> None:
         raise CheckFailed("; ".join(found))
     for text in found:
         warnings.warn(text, LockstepWarning, stacklevel=4)
+    warn_of_end(runtime, stacklevel=5)
+
+
+def warn_of_end(runtime: Object | None, stacklevel: int) -> None:
+    """Warns of a deprecated runtime, in the words of pkg/mpi/deprecation.go. A job of it does what is meant."""
+    if runtime is None or labels(runtime).get(SUPPORT_LABEL) != "deprecated":
+        return
+    text = f"runtime `{name(runtime)}` is deprecated"
+    if day := annotation(runtime, RETIRE_ON_ANNOTATION):
+        text += f" and retires on {day}"
+    if successor := annotation(runtime, SUCCESSOR_ANNOTATION):
+        text += f"; use `{successor}` instead"
+    if reason := annotation(runtime, REASON_ANNOTATION):
+        text += ": " + reason.strip().replace("\n", " ")
+    warnings.warn(text, LockstepWarning, stacklevel=stacklevel)
 
 
 def _findings(trainjob: Object, runtime: Object | None) -> Iterator[str]:

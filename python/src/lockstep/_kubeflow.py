@@ -22,6 +22,9 @@ from lockstep._objects import (
     JOBSET_LABEL,
     LAUNCHER,
     NODE,
+    REASON_ANNOTATION,
+    RETIRE_ON_ANNOTATION,
+    SUCCESSOR_ANNOTATION,
     SUPPORT_LABEL,
     VERSION_LABEL,
     Object,
@@ -96,6 +99,9 @@ def runtime(o: Object, kind: str) -> Runtime:
         documentation=annotation(o, DOCUMENTATION_ANNOTATION),
         default=labels(o).get(DEFAULT_LABEL) == "true",
         deprecated=labels(o).get(SUPPORT_LABEL) == "deprecated",
+        successor=annotation(o, SUCCESSOR_ANNOTATION),
+        retire_on=annotation(o, RETIRE_ON_ANNOTATION),
+        deprecation_reason=annotation(o, REASON_ANNOTATION),
     )
 
 

@@ -38,6 +38,9 @@ DESCRIPTION_ANNOTATION = "lockstep.dev/description"
 DOCUMENTATION_ANNOTATION = "lockstep.dev/documentation"
 DEFAULT_LABEL = "lockstep.dev/default"
 SUPPORT_LABEL = "trainer.kubeflow.org/support"
+SUCCESSOR_ANNOTATION = "lockstep.dev/successor"
+RETIRE_ON_ANNOTATION = "lockstep.dev/retire-on"
+REASON_ANNOTATION = "lockstep.dev/deprecation-reason"
 CLUSTER_RUNTIME, RUNTIME = "ClusterTrainingRuntime", "TrainingRuntime"
 
 

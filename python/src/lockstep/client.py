@@ -26,7 +26,7 @@ from kubernetes.config import ConfigException
 
 from lockstep import _events, _function, _kept, _kubeflow, _live, _view
 from lockstep._api import Api, Paths, named
-from lockstep._checks import check
+from lockstep._checks import check, warn_of_end
 from lockstep._credentials import impersonated, renewal
 from lockstep._files import among_files, files_of
 from lockstep._logs import Line, PodLog, untagged
@@ -167,6 +167,9 @@ class MPIClient(TrainerClient):
             'hello'
         """
         if not isinstance(trainer, MPITrainer):
+            if runtime is not None:
+                ref = self._reference(runtime)
+                warn_of_end(self._runtime(ref["kind"], ref["name"], []), stacklevel=3)
             more: list[Any] = [Name(name)] if name else []
             more += [partial(_add, "labels", {QUEUE_LABEL: queue})] if queue else []
             more += [partial(_add, "annotations", self._signature())]

@@ -39,6 +39,10 @@ class Runtime(types.Runtime):
     #: Whether tools offer it first, and whether it will go.
     default: bool = False
     deprecated: bool = False
+    #: The end of a deprecated runtime: another one to use, a day such as ``2027-03-31``, and a reason; or empty.
+    successor: str = ""
+    retire_on: str = ""
+    deprecation_reason: str = ""
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ func TestRepositoryContent(t *testing.T) {
 	want := map[string]int{
 		"Namespace": 3, "ClusterRole": 6, "ClusterRoleBinding": 2, "ClusterTrainingRuntime": 8,
 		"ResourceQuota": 2, "LimitRange": 2, "NetworkPolicy": 4, "RoleBinding": 8, "ServiceAccount": 2,
-		"ValidatingAdmissionPolicy": 4, "ValidatingAdmissionPolicyBinding": 4, "PersistentVolumeClaim": 1,
+		"ValidatingAdmissionPolicy": 6, "ValidatingAdmissionPolicyBinding": 6, "PersistentVolumeClaim": 1,
 		"MutatingAdmissionPolicy": 1, "MutatingAdmissionPolicyBinding": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

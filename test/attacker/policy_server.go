@@ -91,7 +91,7 @@ func compilePolicy(tb testing.TB, policy *admissionv1.ValidatingAdmissionPolicy)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	withAuthorizer := plugincel.OptionalVariableDeclarations{HasAuthorizer: true}
+	withAuthorizer := plugincel.OptionalVariableDeclarations{HasAuthorizer: true, HasParams: policy.Spec.ParamKind != nil}
 	for _, v := range policy.Spec.Variables {
 		result := compiler.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression}, withAuthorizer, environment.NewExpressions)
 		if result.Error != nil {
@@ -107,7 +107,8 @@ func compilePolicy(tb testing.TB, policy *admissionv1.ValidatingAdmissionPolicy)
 		conditions = append(conditions, (*matchconditions.MatchCondition)(&policy.Spec.MatchConditions[i]))
 	}
 	filter := func(expressions []plugincel.ExpressionAccessor, authorizes bool) plugincel.ConditionEvaluator {
-		evaluator := compiler.CompileCondition(expressions, plugincel.OptionalVariableDeclarations{HasAuthorizer: authorizes}, environment.NewExpressions)
+		declared := plugincel.OptionalVariableDeclarations{HasAuthorizer: authorizes, HasParams: withAuthorizer.HasParams}
+		evaluator := compiler.CompileCondition(expressions, declared, environment.NewExpressions)
 		for _, err := range evaluator.CompilationErrors() {
 			tb.Fatalf("%s: %v", policy.Name, err)
 		}
@@ -129,6 +130,8 @@ type Request struct {
 	Resource    schema.GroupVersionResource
 	Kind        schema.GroupVersionKind
 	Namespace   *corev1.Namespace
+	// Parameter is the object that the binding hands to the policy, nil without one.
+	Parameter *unstructured.Unstructured
 	// Allows answers what the user may do otherwise.
 	Allows bool
 }
@@ -163,7 +166,7 @@ func (s *Server) Ask(tb testing.TB, name string, r *Request) string {
 
 func (s *Server) validate(tb testing.TB, name string, r *Request, budget int64) validating.ValidateResult {
 	tb.Helper()
-	var before, now runtime.Object
+	var before, now, parameter runtime.Object
 	object := r.Now
 	if r.Before != nil {
 		before = r.Before
@@ -173,6 +176,9 @@ func (s *Server) validate(tb testing.TB, name string, r *Request, budget int64) 
 	} else {
 		object = r.Before
 	}
+	if r.Parameter != nil {
+		parameter = r.Parameter
+	}
 	namespace := ""
 	if r.Namespace != nil {
 		namespace = r.Namespace.Name
@@ -180,7 +186,7 @@ func (s *Server) validate(tb testing.TB, name string, r *Request, budget int64) 
 	attributes := admission.NewAttributesRecord(now, before, r.Kind, namespace, object.GetName(), r.Resource, r.Subresource, r.Operation, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: r.User})
 	return s.compiled[name].Validate(tb.Context(), r.Resource, &admission.VersionedAttributes{
 		Attributes: attributes, VersionedKind: r.Kind, VersionedObject: now, VersionedOldObject: before,
-	}, nil, r.Namespace, budget, r)
+	}, parameter, r.Namespace, budget, r)
 }
 
 // Cost is what a request costs of the budget of 10,000,000 for one policy, found by trying budgets.

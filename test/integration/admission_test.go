@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -330,6 +331,86 @@ var _ = Describe("Admission policies", ofTheCompiler, onEachVersion, Ordered, fu
 		}
 	})
 
+	It("warn of deprecated runtimes, and refuse nothing for it", func(ctx SpecContext) {
+		heard := &warnings{}
+		config := rest.CopyConfig(environment.Config)
+		config.WarningHandler = heard
+		user := newClient(config)
+		submit := func(ref string) []string {
+			heard.texts = nil
+			trainJob := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n" +
+				"metadata: {name: demo, namespace: default}\nspec: {runtimeRef: {" + ref + "}}"
+			Expect(user.Create(ctx, parsed(trainJob), client.DryRunAll)).To(Succeed())
+			return heard.texts
+		}
+		Expect(submit("name: openmpi4-cpu")).To(BeEmpty(), "there is no deprecated runtime")
+
+		runtime := func(kind, metadata string) *unstructured.Unstructured {
+			made := parsed("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: " + kind +
+				"\nmetadata: {" + metadata + "}\n" +
+				"spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: " +
+				"{spec: {containers: [{name: node, image: x}]}}}}}]}}}")
+			Expect(admin.Create(ctx, made)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, made)).To(Succeed()) })
+			return made
+		}
+		const deprecated = ", labels: {trainer.kubeflow.org/support: deprecated}"
+		old := runtime("ClusterTrainingRuntime", "name: openmpi4-cpu"+deprecated+
+			", annotations: {lockstep.dev/retire-on: \"2027-06-30\", lockstep.dev/successor: openmpi5-cpu, "+
+			"lockstep.dev/deprecation-reason: Open MPI 4 gets no fixes.}")
+		runtime("ClusterTrainingRuntime", "name: other"+deprecated)
+		runtime("ClusterTrainingRuntime", "name: openmpi5-cpu")
+		runtime("TrainingRuntime", "name: wide, namespace: default"+deprecated)
+		runtime("TrainingRuntime", "name: elsewhere, namespace: cameras"+deprecated)
+		message := func(policy, text string) []string {
+			const warning = "Validation failed for ValidatingAdmissionPolicy '%[1]s' with binding '%[1]s': %s"
+			return []string{fmt.Sprintf(warning, policy, text)}
+		}
+		const end = "runtime `openmpi4-cpu` is deprecated and retires on 2027-06-30; " +
+			"use `openmpi5-cpu` instead: Open MPI 4 gets no fixes."
+		documentation, err := os.ReadFile("../../docs/admission.md")
+		Expect(err).NotTo(HaveOccurred())
+		told := "Warning: " + message("lockstep-runtime-deprecated", end)[0] + "\n"
+		Expect(string(documentation)).To(ContainSubstring(told))
+		for ref, want := range map[string][]string{
+			"name: openmpi4-cpu":                        message("lockstep-runtime-deprecated", end),
+			"name: other, kind: ClusterTrainingRuntime": message("lockstep-runtime-deprecated", "runtime `other` is deprecated"),
+			"name: wide, kind: TrainingRuntime":         message("lockstep-variant-deprecated", "runtime `wide` is deprecated"),
+		} {
+			Eventually(func() []string { return submit(ref) }).Should(Equal(want), ref)
+		}
+		for _, ref := range []string{
+			"name: openmpi5-cpu", "name: unknown", "name: wide",
+			"name: other, kind: TrainingRuntime", "name: elsewhere, kind: TrainingRuntime",
+		} {
+			Expect(submit(ref)).To(BeEmpty(), ref)
+		}
+		const active = `{"metadata":{"labels":{"trainer.kubeflow.org/support":null}}}`
+		Expect(admin.Patch(ctx, old, client.RawPatch(types.MergePatchType, []byte(active)))).To(Succeed())
+		Eventually(func() []string { return submit("name: openmpi4-cpu") }).Should(BeEmpty())
+	})
+
+	It("refuse nothing if the kind of runtimes is not installed", func(ctx SpecContext) {
+		for kind, path := range map[string][]string{
+			"ValidatingAdmissionPolicy":        {"spec", "paramKind", "kind"},
+			"ValidatingAdmissionPolicyBinding": {"spec", "policyName"},
+		} {
+			made := &unstructured.Unstructured{}
+			made.SetAPIVersion("admissionregistration.k8s.io/v1")
+			made.SetKind(kind)
+			Expect(admin.Get(ctx, types.NamespacedName{Name: "lockstep-runtime-deprecated"}, made)).To(Succeed())
+			made.Object["metadata"] = map[string]any{"name": "missing"}
+			Expect(unstructured.SetNestedField(made.Object, "missing", path...)).To(Succeed())
+			Expect(admin.Create(ctx, made)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(admin.Delete(ctx, made)).To(Succeed()) })
+		}
+		trainJob := "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n" +
+			"metadata: {name: demo, namespace: default}\nspec: {runtimeRef: {name: x}}"
+		Consistently(func() error {
+			return admin.Create(ctx, parsed(trainJob), client.DryRunAll)
+		}).WithTimeout(3 * time.Second).Should(Succeed())
+	})
+
 	It("judge pods that pin memory as `restricted` does, with one exception", func(ctx SpecContext) {
 		pod := func(account, capability string) *unstructured.Unstructured {
 			return parsed("apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: cameras}\nspec: {serviceAccountName: " + account +
@@ -378,6 +459,11 @@ var _ = Describe("Admission policies", ofTheCompiler, onEachVersion, Ordered, fu
 		AddReportEntry("202 runtimes, one TrainJob without policy", took(ctx, userIn("root", "system:masters"), strings.ReplaceAll(last, "cameras", "default")).String())
 	})
 })
+
+// warnings keeps what an API server warns of.
+type warnings struct{ texts []string }
+
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) { w.texts = append(w.texts, text) }
 
 // took is the time of one request, the median of 50.
 func took(ctx context.Context, c client.Client, trainJob string) time.Duration {

@@ -47,6 +47,8 @@ func (b *builder) admissionPolicies(c *plan.Cluster) {
 	}
 	b.addAdmissionPolicy(ownershipPolicy())
 	b.addAdmissionPolicy(tenantLabelPolicy())
+	b.addAdmissionPolicy(deprecatedRuntimePolicy("lockstep-runtime-deprecated", "ClusterTrainingRuntime"))
+	b.addAdmissionPolicy(deprecatedRuntimePolicy("lockstep-variant-deprecated", "TrainingRuntime"))
 	b.trainJobLabelPolicy(c)
 }
 
@@ -62,15 +64,27 @@ type admissionPolicy struct {
 	validations []object.Node
 	// namespaces select where the policy holds; nothing means everywhere.
 	namespaces object.Node
+	// deprecated is a kind of runtimes. A policy with one only warns, and has each deprecated runtime as a parameter.
+	deprecated string
 }
 
 func (b *builder) addAdmissionPolicy(p admissionPolicy) {
+	onFailure, parameters := object.Text("failurePolicy", "Fail", failClosedRule), object.Node{}
+	action, chosen := "Deny", object.Node{}
+	if p.deprecated != "" {
+		onFailure, action = object.Text("failurePolicy", "Ignore", warnsRule), "Warn"
+		parameters = object.Map("paramKind", object.Text("apiVersion", "trainer.kubeflow.org/v1alpha1", nil),
+			object.Text("kind", p.deprecated, nil)).With(warnsRule)
+		chosen = object.Map("paramRef", object.Text("parameterNotFoundAction", "Allow", nil),
+			labelIsSelector("selector", mpi.SupportLabel, mpi.Deprecated)).With(warnsRule)
+	}
 	b.add(admissionRule, admissionVersion, "ValidatingAdmissionPolicy",
 		platformMeta(constantText(p.name)),
 		object.Map("spec",
-			object.Text("failurePolicy", "Fail", failClosedRule),
+			onFailure,
 			listOrNothing("matchConditions", p.conditions),
 			object.Map("matchConstraints", object.List("resourceRules", p.rules...), p.selector),
+			parameters,
 			listOrNothing("validations", p.validations),
 			listOrNothing("variables", p.variables)))
 	resources := object.Node{}
@@ -80,7 +94,7 @@ func (b *builder) addAdmissionPolicy(p admissionPolicy) {
 	b.add(denyBindingRule, admissionVersion, "ValidatingAdmissionPolicyBinding",
 		platformMeta(constantText(p.name)),
 		object.Map("spec",
-			resources, object.Text("policyName", p.name, nil), object.Texts("validationActions", nil, "Deny")))
+			resources, chosen, object.Text("policyName", p.name, nil), object.Texts("validationActions", nil, action)))
 }
 
 func listOrNothing(key string, items []object.Node) object.Node {

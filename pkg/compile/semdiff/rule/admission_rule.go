@@ -54,6 +54,10 @@ type judgement struct {
 
 func (c *Cluster) admissionEffect(changes []*match.Change) Effect {
 	first, j := changes[0], judgeAdmission(changes[0])
+	if id := first.Object().ID; first.Whole() && id.Kind == "ValidatingAdmissionPolicy" &&
+		(first.Added() && c.is.onlyWarns(id.Name) || first.Removed() && c.was.onlyWarns(id.Name)) {
+		j = judgeWarnings(first)
+	}
 	e := c.effect(changes, j.consequence, j.severity, j.title)
 	e.Clause = j.clause
 	switch {
@@ -81,8 +85,9 @@ func judgeAdmission(c *match.Change) judgement {
 		return judgeWebhook(c)
 	case !slices.Contains(policyKinds, kind):
 		return judgeParameters(c.Object().ID, c.Whole())
-	case c.Whole() && c.Added() && strings.HasSuffix(kind, "Binding") && !slices.Contains(c.New.At("spec", "validationActions").Strings(), "Deny"):
-		return judgement{RestartsNothing, Info, "a policy warns or records, and refuses nothing: " + c.Object().ID.Name, Clause{Verb: "see", Rest: "other warnings"}}
+	case c.Whole() && (c.Added() && strings.HasSuffix(kind, "Binding") || kind == "ValidatingAdmissionPolicyBinding") &&
+		!slices.Contains(c.Object().Root.At("spec", "validationActions").Strings(), "Deny"):
+		return judgeWarnings(c)
 	case c.Whole() && c.Added():
 		return judgement{AdmitsLess, Notice, "a policy is new: " + c.Object().ID.Name, Clause{Verb: "refuse", Rest: "more: a new admission policy"}}
 	case c.Whole() && strings.HasPrefix(kind, "Mutating"):
@@ -98,7 +103,17 @@ func judgeAdmission(c *match.Change) judgement {
 var (
 	refusesMore = Clause{Verb: "refuse", Rest: "more"}
 	acceptsMore = Clause{Verb: "accept", Rest: "more"}
+	// seesOtherWarnings is about policies that refuse nothing.
+	seesOtherWarnings = Clause{Verb: "see", Rest: "other warnings"}
 )
+
+// judgeWarnings judges a policy that refuses nothing, or its binding.
+func judgeWarnings(c *match.Change) judgement {
+	if c.Removed() {
+		return judgement{RestartsNothing, Notice, "a policy no longer warns or records: " + c.Object().ID.Name, seesOtherWarnings}
+	}
+	return judgement{RestartsNothing, Info, "a policy warns or records, and refuses nothing: " + c.Object().ID.Name, seesOtherWarnings}
+}
 
 func judgeAdmissionPolicy(c *match.Change) judgement {
 	last := c.Path.Last()
@@ -198,7 +213,10 @@ func judgePolicyBinding(c *match.Change) judgement {
 		case deny:
 			return judgement{AdmitsLess, Warning, "a policy refuses what it only warned about", refusesMore}
 		}
-		return judgement{RestartsNothing, Info, "what a policy warns about or records changes", Clause{Verb: "see", Rest: "other warnings"}}
+		if c.Removed() {
+			return judgeWarnings(c)
+		}
+		return judgement{RestartsNothing, Info, "what a policy warns about or records changes", seesOtherWarnings}
 	}
 	if c.Path.Has("namespaceSelector") || c.Path.Has("objectSelector") {
 		return judgeSelector(c, "a policy")

@@ -29,6 +29,8 @@ type Facts struct {
 	// parameters are the parameters of admission policies, parameterKinds their kinds as policy/kind.
 	parameters     []policyParameters
 	parameterKinds []string
+	// warning are the policies with a binding that only warns or records, deciding those with another one.
+	warning, deciding []string
 	// constraints reports whether there are SecurityContextConstraints: it is OpenShift.
 	constraints bool
 }

@@ -15,7 +15,8 @@ type policyParameters struct {
 	selector                labels.Selector
 }
 
-// readParameters notes the kind of a policy's parameters, or the objects that a binding names for them.
+// readParameters notes the kind of a policy's parameters, or the objects that a binding names for them. A binding that
+// only warns decides nothing by its parameters.
 func (f *Facts) readParameters(o *object.Object) {
 	if !slices.Contains(policyKinds, o.ID.Kind) {
 		return
@@ -25,13 +26,22 @@ func (f *Facts) readParameters(o *object.Object) {
 		f.parameterKinds = append(f.parameterKinds, o.ID.Name+"/"+kind)
 		return
 	}
+	policy := o.Root.Scalar("spec", "policyName")
+	if actions := o.Root.At("spec", "validationActions"); actions != nil && !slices.Contains(actions.Strings(), "Deny") {
+		f.warning = append(f.warning, policy)
+		return
+	}
+	f.deciding = append(f.deciding, policy)
 	if ref := o.Root.At("spec", "paramRef"); ref != nil {
 		selector, _ := labels.ReadSelector(ref.Get("selector"))
 		f.parameters = append(f.parameters, policyParameters{
-			o.Root.Scalar("spec", "policyName"), ref.Scalar("namespace"), ref.Scalar("name"), selector,
+			policy, ref.Scalar("namespace"), ref.Scalar("name"), selector,
 		})
 	}
 }
+
+// onlyWarns reports whether all bindings of a policy warn or record, and there is one.
+func (s *clusterState) onlyWarns(policy string) bool { return s.warning[policy] && !s.deciding[policy] }
 
 // hasParameters reports whether a policy decides by an object. A reference without a namespace leads to the
 // namespace of the request.

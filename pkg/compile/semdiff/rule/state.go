@@ -27,6 +27,8 @@ type clusterState struct {
 	// parameters and parameterKinds belong to admission policies.
 	parameters     []policyParameters
 	parameterKinds map[string]bool
+	// warning and deciding are the policies of the facts.
+	warning, deciding map[string]bool
 	// constraints reports whether there are SecurityContextConstraints: it is OpenShift.
 	constraints bool
 	// held is computed once, when a rule asks.
@@ -39,7 +41,7 @@ func newClusterState(units []*Facts) *clusterState {
 		exists: n > 0, namespaces: make(map[string]*namespace, n), tenants: make(map[string]bool, n), closed: map[string]bool{},
 		claims: map[string][]volumeClaim{}, queues: make(queues, 2*n), registries: map[string]bool{}, sources: map[string]bool{},
 		accounts: make(map[string]bool, n), runtimes: map[string]bool{}, folders: make(map[string]bool, 2*n),
-		parameterKinds: map[string]bool{},
+		parameterKinds: map[string]bool{}, warning: map[string]bool{}, deciding: map[string]bool{},
 	}
 	for _, f := range units {
 		s.network.Add(f.network)
@@ -65,6 +67,8 @@ func newClusterState(units []*Facts) *clusterState {
 		addNames(s.runtimes, f.runtimes)
 		addNames(s.folders, f.folders)
 		addNames(s.parameterKinds, f.parameterKinds)
+		addNames(s.warning, f.warning)
+		addNames(s.deciding, f.deciding)
 		s.parameters = append(s.parameters, f.parameters...)
 		s.engine = append(s.engine, f.stages...)
 		s.constraints = s.constraints || f.constraints

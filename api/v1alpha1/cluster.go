@@ -73,8 +73,11 @@ type ClusterSpec struct {
 
 // Queueing is the part of Kueue that all tenants share. Kueue itself must be installed.
 type Queueing struct {
-	// APIVersion is what the installed Kueue serves: v1beta1, or v1beta2 from Kueue 0.15.
-	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=v1beta1,enum=v1beta2,default=v1beta2"`
+	// Version is the minor version of the installed Kueue, for example "0.19". The version of its API follows from it.
+	Version string `json:"version,omitempty" jsonschema:"format=minor-version"`
+	// APIVersion of the queues. Kueue serves v1beta1 before version 0.20, v1beta2 from 0.15 on. Missing means v1beta2, and
+	// v1beta1 if version is before 0.15.
+	APIVersion string `json:"apiVersion,omitempty" jsonschema:"enum=v1beta1,enum=v1beta2"`
 	// Cohorts are groups of tenants that lend each other idle machines.
 	Cohorts []Cohort `json:"cohorts,omitempty"`
 }

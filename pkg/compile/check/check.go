@@ -47,6 +47,7 @@ func clusterRules() []Rule {
 		historyBoundsNest,
 		certifiedRuntimesHere,
 		certifiedOnce,
+		kueueServesAPI,
 	}
 }
 

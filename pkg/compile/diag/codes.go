@@ -445,6 +445,12 @@ const (
 
 	// TemplateUnused is a template that no tenant can use. It is a warning.
 	TemplateUnused Code = "LS4171"
+
+	// KueueAPINotServed is a version of Kueue's API that the cluster's Kueue does not serve.
+	KueueAPINotServed Code = "LS4172"
+
+	// KueueAPIGoes is a version of Kueue's API that a later Kueue no longer serves. It is a warning.
+	KueueAPIGoes Code = "LS4173"
 )
 
 // Components and objects.

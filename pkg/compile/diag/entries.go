@@ -864,6 +864,22 @@ var entries = []Entry{
 		Do: "Let the template name another runtime, or remove it.",
 	},
 	{
+		Code: KueueAPINotServed, Severity: Error, Title: "Kueue does not serve the version of its API",
+		Why: "Kueue serves v1beta1 before version 0.20, and v1beta2 from 0.15 on. The API server refuses all queues of " +
+			"another version, and the GitOps engine stops there.",
+		Do: "Remove `apiVersion` of `queueing`: it follows from `version`. Or correct `version`: the image of Kueue's " +
+			"controller has it, and Red Hat build of Kueue 1.3 is Kueue 0.16.",
+	},
+	{
+		Code: KueueAPIGoes, Severity: Warning, Title: "a version of Kueue's API that goes",
+		Why: "v1beta1 is deprecated since Kueue 0.16. In August 2026 the project decided that 0.20 no longer serves it, " +
+			"and that 0.21 drops it. After that upgrade the API server refuses compiled queues of v1beta1. Objects that " +
+			"are stored in it must be migrated before.",
+		Do: "Write the installed `version` of Kueue: from 0.15 on v1beta2 is compiled, and the same queues stay. Before " +
+			"the upgrade to 0.20 run Kueue's own script `hack/migrate-to-v1beta2.sh`. Before 0.15, upgrade to a version " +
+			"from 0.15 to 0.19 first.",
+	},
+	{
 		Code: ChartNotFound, Severity: Error, Title: "a chart does not exist",
 		Why: "Charts are folders of the repository; nothing is downloaded.",
 		Do:  "Correct the path, or add the chart to the repository.",

@@ -29,7 +29,7 @@ func (b *builder) clusterQueue(c *plan.Cluster, t *plan.Tenant) {
 }
 
 func cohortField(c *plan.Cluster) string {
-	if c.Queueing.APIVersion.V == "v1beta1" {
+	if c.Queueing.APIVersion.V == plan.KueueBeta1 {
 		return "cohort"
 	}
 	return "cohortName"

@@ -18,7 +18,9 @@ const LocalQueue = "lockstep"
 
 // Queueing is Kueue on a cluster.
 type Queueing struct {
-	// At is where queueing is switched on.
+	// Version is the minor version of the installed Kueue, such as 0.19, or "".
+	Version Value[string]
+	// APIVersion is KueueBeta1 or v1beta2.
 	APIVersion Value[string]
 	// Cohorts are sorted by name.
 	Cohorts []*Cohort
@@ -196,11 +198,33 @@ func capacity(d *decode.Document, spec *v1alpha1.ClusterSpec, profiles map[strin
 	return result
 }
 
+// KueueBeta1 is the older version of Kueue's API. Kueue serves the newer one from KueueServesBeta2 on, and this one no
+// more from KueueDropsBeta1 on (kubernetes-sigs/kueue, release notes of 0.15 and 0.20).
+const (
+	KueueBeta1       = "v1beta1"
+	KueueServesBeta2 = "0.15"
+	KueueDropsBeta1  = "0.20"
+)
+
+// kueueAPI returns the version of the API that a spec names, or that its version of Kueue serves.
+func kueueAPI(d *decode.Document, spec *v1alpha1.Queueing) Value[string] {
+	version := writtenValue(d, &spec.Version)
+	switch {
+	case d.Written(&spec.APIVersion):
+		return writtenValue(d, &spec.APIVersion)
+	case version.V == "":
+		return derivedValue(d, &spec.APIVersion, "v1beta2", "what Kueue serves from version "+KueueServesBeta2+" on")
+	case EarlierVersion(version.V, KueueServesBeta2):
+		return inheritedValue(version, KueueBeta1, "what this version of Kueue serves")
+	}
+	return inheritedValue(version, "v1beta2", "what this version of Kueue serves")
+}
+
 func queueing(d *decode.Document, spec *v1alpha1.Queueing, profiles map[string]*Profile) *Queueing {
 	if spec == nil {
 		return nil
 	}
-	q := &Queueing{APIVersion: orDefault(d, &spec.APIVersion, "what Kueue serves from version 0.15 on")}
+	q := &Queueing{Version: writtenValue(d, &spec.Version), APIVersion: kueueAPI(d, spec)}
 	for i := range spec.Cohorts {
 		own := &spec.Cohorts[i]
 		q.Cohorts = append(q.Cohorts, &Cohort{Name: writtenValue(d, &own.Name), Parent: writtenValue(d, &own.Parent), Shares: shares(d, own.Shares, profiles)})

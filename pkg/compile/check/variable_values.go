@@ -52,6 +52,17 @@ var knownValues = []knownValue{
 	{[]string{"OMPI_MCA_mtl"}, componentsOf("ofi psm psm2 portals4 mxm"), "components such as ofi or psm2, with commas"},
 	{[]string{"OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"},
 		`(?i)^(none|hwthread|core|l[123]cache|numa|package|socket|board)?(:.*)?$`, "none, core, package or numa"},
+	{[]string{"OMPI_MCA_rmaps_base_mapping_policy", "PRTE_MCA_rmaps_default_mapping_policy"},
+		`(?i)^(slot|hwthread|core|l[123]cache|numa|socket|package|board|node|seq|dist|rank_?file|likwid|ppr:[0-9]+:\w+|` +
+			`pe-list=[0-9,-]+)?(:.*)?$`, "slot, core, numa, node, ppr:4:node or another object, and modifiers behind a colon"},
+	{[]string{"OMPI_MCA_rmaps_base_ranking_policy", "PRTE_MCA_rmaps_default_ranking_policy"},
+		`(?i)^(slot|hwthread|core|l[123]cache|numa|socket|package|board|node|fill|span)?(:.*)?$`, "slot, node, fill or span"},
+	// mpirun would look for the allocation of a scheduler, or for the daemon that started it, and end without one.
+	{strings.Fields("OMPI_MCA_ras PRTE_MCA_ras OMPI_MCA_ess PRTE_MCA_ess"),
+		`^\^` + launchersOfOthers + `(,` + launchersOfOthers + `)*$`,
+		"^slurm to leave a component out, or remove it: nodes come from the runtime's hostfile"},
+	{[]string{"MASTER_PORT"}, `^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6([0-4][0-9]{3}|5([0-4][0-9]{2}|5([0-2][0-9]|3[0-5]))))$`,
+		"a port, 1 to 65535"},
 	// fi_info -l. Providers that add to others are behind a semicolon.
 	{[]string{"FI_PROVIDER", "I_MPI_OFI_PROVIDER"}, `(?i)^\^?` + providers + `([,;+]` + providers + `)*$`,
 		"tcp, verbs, efa, psm3, shm or another provider"},

@@ -44,9 +44,10 @@ var (
 var (
 	// systemFolder holds the programs, libraries and devices of every image, its MPI among them: nothing starts without.
 	systemFolder = regexp.MustCompile(`^(/usr(/local)?)?(/(s?bin|lib(32|64|exec)?)(/\w+-linux-gnu)?)?$|^/dev/`)
-	// installedFolder holds software of many images, or the homes of their users. A claim may bring its own there, an
-	// empty folder brings none.
-	installedFolder = regexp.MustCompile(`^(/usr(/local)?)?/(s?bin|lib(32|64|exec)?)/|^/etc/|^/home$|^/(conda|venv)$|` +
+	// installedFolder holds software and programs of many images, the homes of their users, or files that a job takes
+	// along (mpi.FilesDir). A claim may bring its own there, an empty folder brings none.
+	installedFolder = regexp.MustCompile(`^(/usr(/local)?)?/(s?bin|lib(32|64|exec)?)/|^/etc/|` +
+		`^/(app|conda|home|root|venv|workspace)$|` +
 		`^/(opt|usr/local)/(amazon|(mini)?conda|cuda|hpcx|intel|mamba|miniforge|mpi|mpich|nvidia|ompi|openmpi|` +
 		`pytorch|rocm|spack|ucx|venv)`)
 )

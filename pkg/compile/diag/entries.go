@@ -826,7 +826,8 @@ var entries = []Entry{
 		Why: "Both are valid alone, and one of them is wrong: DNS of OpenShift without its port, an interface for NCCL " +
 			"that the fabric does not have, one rank number for all ranks, an image of another MPI, a time limit that " +
 			"ends before a gang is complete, a cache in a volume that can only be read, a bound of the history above the " +
-			"claim, a commit that arrives after days. Jobs hang or fail in ways that look like faults of the network.",
+			"claim, a commit that arrives after days, a scrape each second. Jobs hang or fail in ways that look like " +
+			"faults of the network.",
 		Do: "Correct the value that the message names. A variable that is meant has a `reason`; for other values that " +
 			"are meant, write a waiver.",
 	},

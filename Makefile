@@ -164,7 +164,8 @@ golden: $(SCHEMAS) ## Compare golden files, pages and schemas with the code that
 	@$(SUITE)/goldens
 
 .PHONY: update
-update: $(SCHEMAS) ## Write golden files, pages and schemas again
+update: $(SCHEMAS) $(BIN)/deepcopy-gen ## Write golden files, pages, schemas and copies of API types again
+	@$(BIN)/deepcopy-gen --output-file zz_generated.deepcopy.go ./api/trainer/v1alpha1
 	@$(SUITE)/goldens -update
 
 .PHONY: ratchet
@@ -350,5 +351,8 @@ $(BIN)/govulncheck: tools/go.sum
 
 $(BIN)/golangci-lint: tools/go.sum
 	@go build -C tools -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(BIN)/deepcopy-gen: tools/go.sum
+	@go build -C tools -o $(CURDIR)/$@ k8s.io/code-generator/cmd/deepcopy-gen
 
 endif

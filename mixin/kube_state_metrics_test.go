@@ -2,13 +2,13 @@ package mixin
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 )
 
 // states is as much of kube-state-metrics' configuration as names fields of a TrainJob (its documentation: Custom Resource State Metrics).
@@ -91,11 +91,11 @@ func field(from *apiextensionsv1.JSONSchemaProps, path []string) *apiextensionsv
 // trainJobSchema comes from the pinned module of Kubeflow Trainer.
 func trainJobSchema(t *testing.T) *apiextensionsv1.JSONSchemaProps {
 	t.Helper()
-	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/kubeflow/trainer/v2").Output()
+	folders, err := pinned.CRDs(pinned.Trainer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var definition apiextensionsv1.CustomResourceDefinition
-	read(t, os.DirFS(filepath.Join(strings.TrimSpace(string(folder)), "manifests/base/crds")), "trainer.kubeflow.org_trainjobs.yaml", &definition)
+	read(t, os.DirFS(folders[0]), "trainer.kubeflow.org_trainjobs.yaml", &definition)
 	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/rand"
 
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 	"lockstep.dev/lockstep/pkg/jobs/apierror"
 	"lockstep.dev/lockstep/pkg/jobs/certify"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // Writer writes TrainJobs: each field of the API twice, then one part of it as often as another, with values that could do harm, alone and with

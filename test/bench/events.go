@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // EventsOfJobs counts the events about TrainJobs since a time: nobody but their controller sends any. One that came again is a

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // SDK is the status in Kubeflow's SDK 0.5.0 (kubeflow/trainer/backends/kubernetes/backend.py) of a job of so many nodes, of which so many

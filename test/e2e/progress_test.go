@@ -10,12 +10,13 @@ import (
 	"strconv"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 var _ = Describe("A program that reports its progress", func() {

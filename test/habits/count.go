@@ -75,7 +75,7 @@ type counts struct {
 }
 
 // countCheckout counts what is below the root of the checkout, without hidden folders, build, dist, testdata and
-// node_modules. It does not ask git.
+// node_modules, and without generated code. It does not ask git.
 func countCheckout(root fs.FS) (counts, error) {
 	all := counts{packages: map[string]int{}, files: map[string]fileCount{}}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -90,6 +90,9 @@ func countCheckout(root fs.FS) (counts, error) {
 			return nil
 		}
 		if !entry.Type().IsRegular() { // links, such as the locks of Emacs, lead nowhere or to what is counted anyway
+			return nil
+		}
+		if strings.HasPrefix(entry.Name(), "zz_generated.") { // by the name: a header can claim it of any file
 			return nil
 		}
 		if !slices.Contains([]string{".go", ".py", ".ts", ".tsx", ".md"}, path.Ext(name)) {

@@ -50,6 +50,7 @@ func TestCompare(t *testing.T) {
 	}{
 		"nothing changed":         {files{"pkg/p/a.go": odd}, files{"pkg/p/a.go": odd}, ""},
 		"a package grew":          {files{"pkg/p/a.go": clean}, files{"pkg/p/a.go": more}, "pkg/p: 3 lines"},
+		"generated code grew":     {files{"pkg/p/zz_generated.x.go": clean}, files{"pkg/p/zz_generated.x.go": more}, ""},
 		"a package shrank":        {files{"pkg/p/a.go": more}, files{"pkg/p/a.go": clean}, "make ratchet"},
 		"a tic went":              {files{"pkg/p/a.go": odd}, files{"pkg/p/a.go": clean}, "make ratchet"},
 		"an old line is long":     {files{"test/a.go": clean + long}, files{"test/a.go": clean + long}, ""},

@@ -8,9 +8,7 @@ package integration
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler/kinds"
 	"lockstep.dev/lockstep/test/clients"
 )
@@ -52,12 +51,11 @@ func TestIntegration(t *testing.T) {
 
 var _ = BeforeSuite(func() {
 	ctrl.SetLogger(GinkgoLogr)
+	crds, err := pinned.CRDs(pinned.Trainer, pinned.JobSet)
+	Expect(err).NotTo(HaveOccurred())
 	environment = &envtest.Environment{
-		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: kindsServed},
-		CRDDirectoryPaths: []string{
-			filepath.Join(moduleDir("github.com/kubeflow/trainer/v2"), "manifests/base/crds"),
-			filepath.Join(moduleDir("sigs.k8s.io/jobset"), "config/components/crd/bases"),
-		},
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: kindsServed},
+		CRDDirectoryPaths:        crds,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: serverStarts,
 	}
@@ -103,15 +101,6 @@ func auditPolicy() string {
 	path := filepath.Join(GinkgoT().TempDir(), "policy.yaml")
 	Expect(os.WriteFile(path, []byte(ours), 0o600)).To(Succeed())
 	return path
-}
-
-// moduleDir is where the module cache keeps a pinned module.
-func moduleDir(module string) string {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output() //nolint:gosec // module names are constants
-	Expect(err).NotTo(HaveOccurred(), "find module %s: run `go mod download`", module)
-	dir := strings.TrimSpace(string(out))
-	Expect(dir).NotTo(BeEmpty(), "module %s is not in the module cache: run `go mod download`", module)
-	return dir
 }
 
 func newClient(config *rest.Config) client.Client {

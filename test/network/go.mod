@@ -3,7 +3,6 @@ module lockstep.dev/lockstep/test/network
 go 1.26.0
 
 require (
-	github.com/kubeflow/trainer/v2 v2.3.0
 	github.com/mattfenwick/cyclonus v0.5.6
 	k8s.io/api v0.36.6
 	k8s.io/apimachinery v0.36.6
@@ -106,7 +105,6 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
-	volcano.sh/apis v1.14.0 // indirect
 )
 
 replace lockstep.dev/lockstep => ../..

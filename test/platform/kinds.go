@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // kindsTimeout is more than the 5 minutes after which kube-controller-manager counts all quotas again.

@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
+
+	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 )
 
 // Namespace is where the controller runs.
@@ -17,10 +19,7 @@ const (
 	controller = "deployment/mpi-controller"
 )
 
-const (
-	trainerModule = "github.com/kubeflow/trainer/v2"
-	clusterSpec   = "local"
-)
+const clusterSpec = "local"
 
 // Platform is Lockstep on a running cluster.
 type Platform struct {
@@ -175,11 +174,11 @@ func (p *Platform) startCluster(ctx context.Context) error {
 	}
 	// Without output: that there is no cluster yet is not news.
 	p.started = p.tools.command(ctx, p.tools.Cluster, "status").Run() != nil
-	crds, err := p.crds(ctx)
+	crds, err := pinned.CRDs(pinned.Trainer)
 	if err != nil {
 		return err
 	}
-	up := []string{"up", "--nodes", fmt.Sprint(p.Machines), "--wait", "--crds", crds}
+	up := []string{"up", "--nodes", fmt.Sprint(p.Machines), "--wait", "--crds", crds[0]}
 	if p.tools.Audit {
 		up = append(up, "--audit", controllerUser)
 	}
@@ -217,22 +216,16 @@ func (p *Platform) load(ctx context.Context, archives []string) (string, error) 
 	return "", err
 }
 
-// crds returns the folder of upstream's CRDs in the module that our code is built against.
-func (p *Platform) crds(ctx context.Context) (string, error) {
-	dir, err := p.tools.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", trainerModule)
-	return filepath.Join(strings.TrimSpace(dir), "manifests", "base", "crds"), err
-}
-
 // installCRDs is for a cluster that somebody else started; a local one gets them before its controllers start.
 func (p *Platform) installCRDs(ctx context.Context) (string, error) {
 	if !p.external {
 		return "with the cluster", nil
 	}
-	dir, err := p.crds(ctx)
+	crds, err := pinned.CRDs(pinned.Trainer)
 	if err != nil {
 		return "", err
 	}
-	return p.apply(ctx, dir)
+	return p.apply(ctx, crds[0])
 }
 
 // apply applies a folder that has a kustomization.yaml, as a GitOps engine would: again after a failure on a slow machine, where the API

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 )
 
 // StockImage is an image with Open MPI 4 and OpenSSH, arranged as upstream's.
@@ -48,7 +49,7 @@ func (p *Platform) AddTorchRuntime(ctx context.Context, change func(*trainer.Tra
 }
 
 func (p *Platform) addUpstreamRuntime(ctx context.Context, file, name string, change func(*trainer.TrainingRuntimeSpec)) error {
-	runtime, err := p.stockRuntime(ctx, file, name)
+	runtime, err := p.stockRuntime(file, name)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (p *Platform) addUpstreamRuntime(ctx context.Context, file, name string, ch
 // UseStockWith is UseStock and installs a runtime of upstream's, that of DeepSpeed over OpenSSH, under a name and after a change.
 func (p *Platform) UseStockWith(ctx context.Context, name string, change func(*trainer.TrainingRuntimeSpec)) (undo func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
-	runtime, err := p.stockRuntime(ctx, "deepspeed_distributed.yaml", name)
+	runtime, err := p.stockRuntime("deepspeed_distributed.yaml", name)
 	if err != nil {
 		return nothing, err
 	}
@@ -85,12 +86,12 @@ func LauncherApart(spec *trainer.TrainingRuntimeSpec) {
 
 // stockRuntime reads a runtime of upstream's from its module and changes nothing but its name and the image, which
 // upstream's registry has and this cluster does not.
-func (p *Platform) stockRuntime(ctx context.Context, file, name string) (*trainer.ClusterTrainingRuntime, error) {
-	dir, err := p.tools.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", trainerModule)
+func (p *Platform) stockRuntime(file, name string) (*trainer.ClusterTrainingRuntime, error) {
+	crds, err := pinned.CRDs(pinned.Trainer)
 	if err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(filepath.Join(strings.TrimSpace(dir), "manifests", "base", "runtimes", file))
+	content, err := os.ReadFile(filepath.Join(crds[0], "..", "runtimes", file))
 	if err != nil {
 		return nil, fmt.Errorf("read a runtime of upstream's: %w", err)
 	}

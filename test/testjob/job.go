@@ -1,10 +1,11 @@
 package testjob
 
 import (
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // Job is what a user asks for.

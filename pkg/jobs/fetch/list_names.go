@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // namesAtOnce bounds what is read to offer names.

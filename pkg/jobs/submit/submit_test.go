@@ -7,11 +7,12 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 func yamlOf(t *testing.T, object any) string {

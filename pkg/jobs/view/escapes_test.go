@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // What users write into the record of a job neither moves the cursor of a terminal nor replaces the cause of an

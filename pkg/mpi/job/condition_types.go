@@ -1,9 +1,10 @@
 package job
 
 import (
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // The conditions beyond upstream's Suspended, Complete and Failed. A status shows one of them at a time: see status.PublishedConditions.

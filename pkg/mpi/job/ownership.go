@@ -1,11 +1,12 @@
 package job
 
 import (
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // Object is what every Kubernetes object can say of itself.

@@ -1,10 +1,11 @@
 package job
 
 import (
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // IsManagedHere reports whether a TrainJob is for a TrainJob controller in this cluster (and not for MultiKueue), and is not being

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -23,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
+	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler"
 	"lockstep.dev/lockstep/pkg/mpi/reconciler/kinds"
@@ -48,7 +46,7 @@ const (
 func measure(ctx context.Context, jobs int) (report Report, err error) {
 	report = Report{Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), LoadBefore: series.Load(), Jobs: jobs}
 	environment := &envtest.Environment{ErrorIfCRDPathMissing: true}
-	if environment.CRDDirectoryPaths, err = definitions(ctx); err != nil {
+	if environment.CRDDirectoryPaths, err = pinned.CRDs(pinned.Trainer, pinned.JobSet); err != nil {
 		return report, err
 	}
 	config, err := environment.Start()
@@ -78,19 +76,6 @@ func measure(ctx context.Context, jobs int) (report Report, err error) {
 	})
 	err = group.Wait()
 	return report, err
-}
-
-// definitions are the CRDs of Kubeflow Trainer and JobSet, from their modules.
-func definitions(ctx context.Context) ([]string, error) {
-	var folders []string
-	for module, folder := range map[string]string{"github.com/kubeflow/trainer/v2": "manifests/base/crds", "sigs.k8s.io/jobset": "config/components/crd/bases"} {
-		dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output() //nolint:gosec // module names are constants
-		if err != nil {
-			return nil, fmt.Errorf("find the CRDs of %s: %w", module, err)
-		}
-		folders = append(folders, filepath.Join(strings.TrimSpace(string(dir)), folder))
-	}
-	return folders, nil
 }
 
 // prepare makes namespaces, the rights of the controller and a runtime, and returns the client of both tenants. The client has no limit: the

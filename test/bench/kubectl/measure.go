@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 	"lockstep.dev/lockstep/pkg/jobs/fetch"
 	"lockstep.dev/lockstep/test/bench/meter"
 	"lockstep.dev/lockstep/test/bench/series"
@@ -34,7 +34,7 @@ func measure(ctx context.Context, program string, jobs, runs int) (report Report
 		return report, err
 	}
 	environment := &envtest.Environment{ErrorIfCRDPathMissing: true}
-	if environment.CRDDirectoryPaths, err = definitions(ctx); err != nil {
+	if environment.CRDDirectoryPaths, err = pinned.CRDs(pinned.Trainer, pinned.JobSet); err != nil {
 		return report, err
 	}
 	config, err := environment.Start()
@@ -170,17 +170,4 @@ func kubeconfigOf(environment *envtest.Environment, folder string) (string, erro
 	}
 	_, err = file.ReadFrom(config)
 	return path, errors.Join(err, file.Close())
-}
-
-// definitions are the CRDs of Kubeflow Trainer and JobSet, from their modules.
-func definitions(ctx context.Context) ([]string, error) {
-	var folders []string
-	for module, folder := range map[string]string{"github.com/kubeflow/trainer/v2": "manifests/base/crds", "sigs.k8s.io/jobset": "config/components/crd/bases"} {
-		dir, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output() //nolint:gosec // module names are constants
-		if err != nil {
-			return nil, fmt.Errorf("find the CRDs of %s: %w", module, err)
-		}
-		folders = append(folders, filepath.Join(strings.TrimSpace(string(dir)), folder))
-	}
-	return folders, nil
 }

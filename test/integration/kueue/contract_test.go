@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
+	upstream "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	runtimecore "github.com/kubeflow/trainer/v2/pkg/runtime/core"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +25,9 @@ import (
 	kueue "sigs.k8s.io/kueue/apis/kueue/v1beta2"
 	"sigs.k8s.io/kueue/pkg/controller/jobs/trainjob"
 	"sigs.k8s.io/kueue/pkg/podset"
+	"sigs.k8s.io/yaml"
 
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job"
 	"lockstep.dev/lockstep/pkg/mpi/job/decide"
@@ -70,19 +72,40 @@ func trainJobOf(nodes *int32) *trainer.TrainJob {
 }
 
 // clusterWith is an API server that knows the kinds, with Trainer's plugins set up in this process as Kueue does it.
-func clusterWith(t *testing.T, objects ...client.Object) client.Client {
+func clusterWith(t *testing.T, built *trainer.ClusterTrainingRuntime, trainJob *trainer.TrainJob) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, trainer.AddToScheme, jobset.AddToScheme, kueue.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, upstream.AddToScheme, jobset.AddToScheme, kueue.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
-	built := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	if _, err := runtimecore.New(t.Context(), built, indexer{}, nil); err != nil {
+	cluster := fake.NewClientBuilder().WithScheme(scheme).
+		WithObjects(reread[upstream.ClusterTrainingRuntime](t, built), reread[upstream.TrainJob](t, trainJob)).Build()
+	if _, err := runtimecore.New(t.Context(), cluster, indexer{}, nil); err != nil {
 		t.Fatalf("set up the plugins of Kubeflow Trainer: %v", err)
 	}
-	return built
+	return cluster
+}
+
+// reread reads an object of the one package of types with those of the other.
+func reread[To any](t *testing.T, from client.Object) *To {
+	t.Helper()
+	text, err := yaml.Marshal(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := new(To)
+	if err := yaml.UnmarshalStrict(text, to); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// queuedOf returns a TrainJob as Kueue has it.
+func queuedOf(t *testing.T, trainJob *trainer.TrainJob) *trainjob.TrainJob {
+	t.Helper()
+	return (*trainjob.TrainJob)(reread[upstream.TrainJob](t, trainJob))
 }
 
 // indexer takes every index: nothing is looked up by one here.
@@ -112,7 +135,7 @@ func TestPodSetsAreTheJobSets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			built, trainJob := runtimeOf(t, tc.launcherRunsRanks), trainJobOf(tc.nodes)
 			cluster := clusterWith(t, built, trainJob)
-			sets, err := (*trainjob.TrainJob)(trainJob).PodSets(t.Context(), cluster)
+			sets, err := queuedOf(t, trainJob).PodSets(t.Context(), cluster)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +162,7 @@ func TestPodSetsAreTheJobSets(t *testing.T) {
 func TestKueueCountsResourcesPerNodeForTheLauncher(t *testing.T) {
 	built, trainJob := runtimeOf(t, false), trainJobOf(nil)
 	trainJob.Spec.Trainer.ResourcesPerNode = &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}}
-	sets, err := (*trainjob.TrainJob)(trainJob).PodSets(t.Context(), clusterWith(t, built, trainJob))
+	sets, err := queuedOf(t, trainJob).PodSets(t.Context(), clusterWith(t, built, trainJob))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +206,7 @@ func TestKueueCountsRequestsOfExternalRuntimes(t *testing.T) {
 	} {
 		trainJob := trainJobOf(ptr.To[int32](4))
 		trainJob.Spec.RuntimeRef.Name, trainJob.Spec.Trainer.ResourcesPerNode = torch.Name, &tc.asked
-		sets, err := (*trainjob.TrainJob)(trainJob).PodSets(t.Context(), clusterWith(t, torch.DeepCopy(), trainJob))
+		sets, err := queuedOf(t, trainJob).PodSets(t.Context(), clusterWith(t, torch, trainJob))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +224,10 @@ func TestAdmittedAndPreempted(t *testing.T) {
 	if !*started.Spec.Suspend {
 		t.Fatal("a job that waits for its queue is suspended")
 	}
-	queued := (*trainjob.TrainJob)(trainJob)
+	queued := queuedOf(t, trainJob)
+	if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(trainJob), queued.Object()); err != nil {
+		t.Fatal(err)
+	}
 	toleration := corev1.Toleration{Key: "gpu", Operator: corev1.TolerationOpExists}
 	infos := []podset.PodSetInfo{{Name: "launcher", NodeSelector: map[string]string{"flavor": "cpu"}}, {
 		Name: "node", NodeSelector: map[string]string{"flavor": "a100"}, Tolerations: []corev1.Toleration{toleration},
@@ -211,6 +237,7 @@ func TestAdmittedAndPreempted(t *testing.T) {
 	if err := queued.RunWithPodSetsInfo(t.Context(), cluster, infos); err != nil {
 		t.Fatal(err)
 	}
+	trainJob = reread[trainer.TrainJob](t, queued.Object())
 	admitted := desired.RescheduledJobSet(resolve(t, built, trainJob), started)
 	if *admitted.Spec.Suspend {
 		t.Error("an admitted job runs")
@@ -226,9 +253,11 @@ func TestAdmittedAndPreempted(t *testing.T) {
 
 	// Preemption: Kueue suspends, and waits until the status says that nothing is active.
 	trainJob.Status.JobsStatus = []trainer.JobStatus{{Name: "node", Active: ptr.To[int32](1)}}
-	if _, err := queued.Stop(t.Context(), cluster, nil, "", ""); err == nil || !*trainJob.Spec.Suspend {
+	queued = queuedOf(t, trainJob)
+	if _, err := queued.Stop(t.Context(), cluster, nil, "", ""); err == nil || !queued.IsSuspended() {
 		t.Fatalf("Kueue waits for active Jobs: %v", err)
 	}
+	trainJob = reread[trainer.TrainJob](t, queued.Object())
 	observed := observe.Observed{Now: time.Unix(1000, 0), TrainJob: trainJob, Runtime: as(built), JobSet: admitted}
 	observed.JobSet.UID = "jobset"
 	decision, err := decide.Decide(phase.DeriveFacts(observed), bytes.NewReader(nil))
@@ -243,15 +272,17 @@ func TestAdmittedAndPreempted(t *testing.T) {
 	}
 	admitted = decision.Update
 	trainJob.Status, _ = status.Compute(phase.DeriveFacts(observed), decision, nil)
-	if _, _, finished := queued.Finished(t.Context()); finished {
+	if _, _, finished := queuedOf(t, trainJob).Finished(t.Context()); finished {
 		t.Error("and Kueue does not take it for finished")
 	}
 	admitted.Status.ReplicatedJobsStatus = []jobset.ReplicatedJobStatus{{Name: "launcher", Suspended: 1}, {Name: "node", Suspended: 1}}
 	observed.JobSet = admitted
 	trainJob.Status, _ = status.Compute(phase.DeriveFacts(observed), decision, nil)
+	queued = queuedOf(t, trainJob)
 	if stopped, err := queued.Stop(t.Context(), cluster, nil, "", ""); err != nil || !stopped {
 		t.Fatalf("with nothing active the job is stopped: %v", err)
 	}
+	trainJob = reread[trainer.TrainJob](t, queued.Object())
 	restored := desired.RescheduledJobSet(resolve(t, built, trainJob), admitted)
 	if place := restored.Spec.ReplicatedJobs[1].Template.Spec.Template.Spec; len(place.Tolerations) != 0 || place.NodeSelector["flavor"] != "" {
 		t.Errorf("the placement is gone with the admission: %v %v", place.NodeSelector, place.Tolerations)
@@ -262,7 +293,6 @@ func TestAdmittedAndPreempted(t *testing.T) {
 func TestCountsSayWhatKueueReads(t *testing.T) {
 	built, trainJob := runtimeOf(t, false), trainJobOf(nil)
 	cluster := clusterWith(t, built, trainJob)
-	queued := (*trainjob.TrainJob)(trainJob)
 	js := jobSetOf(t, built, trainJob)
 	js.UID = "jobset"
 	report := func(statuses ...jobset.ReplicatedJobStatus) {
@@ -275,11 +305,11 @@ func TestCountsSayWhatKueueReads(t *testing.T) {
 		trainJob.Status, _ = status.Compute(phase.DeriveFacts(o), decision, nil)
 	}
 	report(jobset.ReplicatedJobStatus{Name: "launcher", Active: 1}, jobset.ReplicatedJobStatus{Name: "node", Active: 1})
-	if queued.PodsReady(t.Context(), cluster) {
+	if queuedOf(t, trainJob).PodsReady(t.Context(), cluster) {
 		t.Error("Jobs that are only active are not ready")
 	}
 	report(jobset.ReplicatedJobStatus{Name: "launcher", Active: 1, Ready: 1}, jobset.ReplicatedJobStatus{Name: "node", Active: 1, Ready: 1})
-	if !queued.PodsReady(t.Context(), cluster) || !queued.IsActive() {
+	if queued := queuedOf(t, trainJob); !queued.PodsReady(t.Context(), cluster) || !queued.IsActive() {
 		t.Error("all Jobs are ready")
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"lockstep.dev/lockstep/pkg/compile/schema/pinned"
 )
 
 const repository = "../../.."
@@ -56,11 +58,12 @@ func TestPython(t *testing.T) {
 // start starts an API server with the kinds of Kubeflow Trainer and JobSet.
 func start(t *testing.T) *envtest.Environment {
 	t.Helper()
+	crds, err := pinned.CRDs(pinned.Trainer, pinned.JobSet)
+	if err != nil {
+		t.Fatal(err)
+	}
 	environment := &envtest.Environment{
-		CRDDirectoryPaths: []string{
-			filepath.Join(module(t, "github.com/kubeflow/trainer/v2"), "manifests/base/crds"),
-			filepath.Join(module(t, "sigs.k8s.io/jobset"), "config/components/crd/bases"),
-		},
+		CRDDirectoryPaths:        crds,
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 3 * time.Minute, // machines may be busy
 	}
@@ -73,16 +76,6 @@ func start(t *testing.T) *envtest.Environment {
 		}
 	})
 	return environment
-}
-
-// module is where the module cache keeps a pinned module.
-func module(t *testing.T, path string) string {
-	t.Helper()
-	output, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output() //nolint:gosec // module names are constants
-	if err != nil {
-		t.Fatalf("find module %s, run `go mod download`: %v", path, err)
-	}
-	return strings.TrimSpace(string(output))
 }
 
 // kubeconfig writes that of a user, and returns where.

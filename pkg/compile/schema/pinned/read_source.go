@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
+	"slices"
 )
 
 // Read returns the files of a source by name, downloading the module if the module cache lacks it.
@@ -31,6 +33,20 @@ func (s Source) Read() (map[string][]byte, error) {
 		}
 	}
 	return found, nil
+}
+
+// CRDs returns the folders with the CRDs of modules in the module cache.
+func CRDs(modules ...string) (folders []string, err error) {
+	for _, s := range Sources {
+		if slices.Contains(modules, s.Module) {
+			folder, err := s.Folder()
+			if err != nil {
+				return nil, err
+			}
+			folders = append(folders, filepath.Join(folder, path.Dir(s.Files[0])))
+		}
+	}
+	return folders, nil
 }
 
 // Folder returns the module in the module cache. It asks the go command for it, and makes sure that it is the pinned one.

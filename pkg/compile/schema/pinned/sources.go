@@ -16,6 +16,12 @@ type Source struct {
 	Files []string
 }
 
+// The modules whose files others than the schemas' need, too.
+const (
+	Trainer = "github.com/kubeflow/trainer/v2"
+	JobSet  = "sigs.k8s.io/jobset"
+)
+
 // Sources are where the schemas come from. Native kinds have one source per minor version that a cluster of ours may run.
 var Sources = []Source{
 	{
@@ -34,12 +40,12 @@ var Sources = []Source{
 		Files: []string{"api/openapi-spec/v3/api__v1_openapi.json", "api/openapi-spec/v3/apis__*_openapi.json"},
 	},
 	{
-		Module: "github.com/kubeflow/trainer/v2", Version: "v2.3.0",
+		Module: Trainer, Version: "v2.3.0",
 		Sum:   "h1:Je+e7zvTLzB4qW09J1fB7pZrqvPtWuGng2NqdN5p5QU=",
 		Files: []string{"manifests/base/crds/trainer.kubeflow.org_*.yaml"},
 	},
 	{
-		Module: "sigs.k8s.io/jobset", Version: "v0.12.0",
+		Module: JobSet, Version: "v0.12.0",
 		Sum:   "h1:YYPuV0px8Ongq/RXmJg6V0w2UC67aiR+rCMD06vhQQQ=",
 		Files: []string{"config/components/crd/bases/*.yaml"},
 	},

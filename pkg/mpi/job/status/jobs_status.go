@@ -1,10 +1,10 @@
 package status
 
 import (
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/utils/ptr"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 	"lockstep.dev/lockstep/pkg/mpi"
 )
 

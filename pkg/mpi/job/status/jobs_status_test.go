@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/utils/ptr"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 func TestStoppedJobsHaveNothingActive(t *testing.T) {

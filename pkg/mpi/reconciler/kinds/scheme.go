@@ -4,10 +4,11 @@ package kinds
 import (
 	"fmt"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // Scheme returns the types that the controller works with.

@@ -8,14 +8,14 @@ import (
 	"reflect"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	applied "github.com/kubeflow/trainer/v2/pkg/client/applyconfiguration/trainer/v1alpha1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
@@ -57,21 +57,18 @@ func (r *Reconciler) writeTraining(ctx context.Context, f *phase.Facts) error {
 	}
 	// A clock that is ahead is not believed.
 	updated := metav1.NewTime(time.UnixMilli(min(latest.Updated, f.Now.UnixMilli())))
-	status := applied.TrainerStatus().WithLastUpdatedTime(updated)
-	status.ProgressPercentage, status.EstimatedRemainingSeconds = want.ProgressPercentage, want.EstimatedRemainingSeconds
-	for _, m := range want.Metrics {
-		status.WithMetrics(applied.Metric().WithName(m.Name).WithValue(m.Value))
+	target, err := progressOf(f.TrainJob, want, updated)
+	if err != nil {
+		return err
 	}
-	target := applied.TrainJob(name.Name, name.Namespace).WithUID(f.TrainJob.UID).
-		WithStatus(applied.TrainJobStatus().WithTrainerStatus(status))
 	options := []client.SubResourceApplyOption{client.FieldOwner(mpi.ControllerName)}
 	if r.Mode == Executor {
 		options = append(options, client.ForceOwnership)
 	}
-	err := r.Client.Status().Apply(ctx, target, options...)
+	err = r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(target), options...)
 	switch {
 	case err == nil:
-		r.cache.noteWritten(name, ptr.Deref(target.ResourceVersion, ""))
+		r.cache.noteWritten(name, target.GetResourceVersion())
 	case isLeftToOthers(err):
 		r.cache.isNew(name, trainerStatusTopic, uid)
 		ctrl.LoggerFrom(ctx).Info("the progress of the program is left to others", "reason", err.Error())
@@ -79,6 +76,22 @@ func (r *Reconciler) writeTraining(ctx context.Context, f *phase.Facts) error {
 		return fmt.Errorf("write the progress: %w", err)
 	}
 	return nil
+}
+
+// progressOf returns the part of a TrainJob that is written. The whole type would own more fields than the progress.
+func progressOf(trainJob *trainer.TrainJob, status trainer.TrainerStatus, updated metav1.Time) (
+	*unstructured.Unstructured, error) {
+	status.LastUpdatedTime = updated
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		return nil, fmt.Errorf("write the progress: %w", err)
+	}
+	target := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"trainerStatus": fields}}}
+	target.SetGroupVersionKind(trainer.GroupVersion.WithKind(trainer.TrainJobKind))
+	target.SetNamespace(trainJob.Namespace)
+	target.SetName(trainJob.Name)
+	target.SetUID(trainJob.UID)
+	return target, nil
 }
 
 // isLeftToOthers reports whether Trainer's status server writes the progress, or the API server has no field for it or

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
-	applied "github.com/kubeflow/trainer/v2/pkg/client/applyconfiguration/trainer/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -15,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 	"lockstep.dev/lockstep/pkg/mpi"
 	"lockstep.dev/lockstep/pkg/mpi/job/observe"
 	"lockstep.dev/lockstep/pkg/mpi/job/phase"
@@ -29,6 +28,12 @@ func told(trainJob *trainer.TrainJob, percent int32, loss float64) *phase.Facts 
 		Gate: &observe.GateState{Training: progress}})
 }
 
+// firstProgress is all that the API server gets of a progress: what else stood there would be ours from then on.
+const firstProgress = `{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob",` +
+	`"metadata":{"name":"demo","namespace":"team","uid":"uid"},` +
+	`"status":{"trainerStatus":{"lastUpdatedTime":"1970-01-01T00:33:20Z",` +
+	`"metrics":[{"name":"loss","value":"0.5"}],"progressPercentage":40}}}`
+
 func TestProgressStandsInTheStatus(t *testing.T) {
 	scheme, err := kinds.Scheme()
 	if err != nil {
@@ -37,10 +42,11 @@ func TestProgressStandsInTheStatus(t *testing.T) {
 	for _, mode := range []Mode{Executor, Companion} {
 		trainJob := &trainer.TrainJob{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name,
 			UID: "uid"}}
-		writes := 0
+		writes, sent := 0, []byte(nil)
 		count := interceptor.Funcs{SubResourceApply: func(ctx context.Context, c client.Client, subResource string,
 			object runtime.ApplyConfiguration, options ...client.SubResourceApplyOption) error {
 			writes++
+			sent, err = json.Marshal(object)
 			return c.SubResource(subResource).Apply(ctx, object, options...)
 		}}
 		c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(trainJob).WithStatusSubresource(trainJob).
@@ -65,15 +71,20 @@ func TestProgressStandsInTheStatus(t *testing.T) {
 		if text, err := json.Marshal(got); err != nil || string(text) != want {
 			t.Errorf("%s: %s, %v: a clock that is ahead is not believed", mode, text, err)
 		}
+		if string(sent) != firstProgress {
+			t.Errorf("%s: want\n%s\ngot\n%s", mode, firstProgress, sent)
+		}
 		if write(40, .5); writes != 1 {
 			t.Errorf("%s: the same is written %d times", mode, writes)
 		}
 		write(60, .25)
-		theirs := applied.TrainJob(name.Name, name.Namespace).WithStatus(applied.TrainJobStatus().WithTrainerStatus(
-			applied.TrainerStatus().WithProgressPercentage(70).WithLastUpdatedTime(metav1.NewTime(time.Unix(2100,
-				0)))))
-		if err := c.Status().Apply(t.Context(), theirs, client.FieldOwner("trainer-status"),
-			client.ForceOwnership); err != nil {
+		theirs, err := progressOf(trainJob, trainer.TrainerStatus{ProgressPercentage: ptr.To[int32](70)},
+			metav1.NewTime(time.Unix(2100, 0)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Status().Apply(t.Context(), client.ApplyConfigurationFromUnstructured(theirs),
+			client.FieldOwner("trainer-status"), client.ForceOwnership); err != nil {
 			t.Fatal(err)
 		}
 		writes = 0

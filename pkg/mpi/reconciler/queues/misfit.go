@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	"k8s.io/client-go/openapi"
+
+	trainer "lockstep.dev/lockstep/api/trainer/v1alpha1"
 )
 
 // misfitText returns the reason why Kueue does not resume a job that it has admitted. Kueue places jobs by

@@ -185,7 +185,8 @@ func (s *Server) validate(tb testing.TB, name string, r *Request, budget int64) 
 	}
 	attributes := admission.NewAttributesRecord(now, before, r.Kind, namespace, object.GetName(), r.Resource, r.Subresource, r.Operation, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: r.User})
 	return s.compiled[name].Validate(tb.Context(), r.Resource, &admission.VersionedAttributes{
-		Attributes: attributes, VersionedKind: r.Kind, VersionedObject: now, VersionedOldObject: before,
+		Attributes: attributes, VersionedKind: r.Kind,
+		VersionedObject: admission.NewLazyObject(now), VersionedOldObject: admission.NewLazyObject(before),
 	}, parameter, r.Namespace, budget, r)
 }
 

@@ -3,6 +3,7 @@ package job_test
 import (
 	"crypto/rand"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -253,7 +254,8 @@ func TestFetchJob(t *testing.T) {
 		want := corev1.VolumeMount{
 			Name: mpi.DataVolume, MountPath: "/workspace/dataset", SubPath: "jobs/uid-new/dataset-initializer", ReadOnly: true,
 		}
-		if !slices.Contains(container.VolumeMounts, want) {
+		sees := func(mount corev1.VolumeMount) bool { return reflect.DeepEqual(mount, want) }
+		if !slices.ContainsFunc(container.VolumeMounts, sees) {
 			t.Errorf("%s does not see the data: %+v", rj.Name, container.VolumeMounts)
 		}
 		if len(container.EnvFrom) > 0 {
@@ -280,7 +282,8 @@ func TestDataOfAClaim(t *testing.T) {
 	want := corev1.VolumeMount{
 		Name: mpi.DatasetInitializer, MountPath: "/workspace/dataset", SubPath: "train/set", ReadOnly: true,
 	}
-	if !slices.Contains(job.MainContainer(&pod).VolumeMounts, want) {
+	sees := func(mount corev1.VolumeMount) bool { return reflect.DeepEqual(mount, want) }
+	if !slices.ContainsFunc(job.MainContainer(&pod).VolumeMounts, sees) {
 		t.Errorf("mounts: %+v", job.MainContainer(&pod).VolumeMounts)
 	}
 }

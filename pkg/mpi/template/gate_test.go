@@ -48,7 +48,7 @@ func TestGateOfAnInitContainer(t *testing.T) {
 				t.Error("it may write to its image")
 			}
 			hosts := corev1.VolumeMount{Name: mpi.StateVolume, MountPath: "/etc/hosts", SubPath: "hosts"}
-			if got := launcher.Containers[0].VolumeMounts; got[len(got)-1] != hosts {
+			if got := launcher.Containers[0].VolumeMounts; !cmp.Equal(got[len(got)-1], hosts) {
 				t.Errorf("mounts of the launcher = %v", got)
 			}
 			for _, c := range node.InitContainers {

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log"
 	"net"
 	"strings"
@@ -20,7 +19,7 @@ func offer(t *testing.T, method string) string {
 	t.Helper()
 	var lines bytes.Buffer
 	s := Server{Log: log.New(&lines, "", 0)}
-	s.logAttempt(metadata{}, method, errors.New("no"))
+	s.logAttempt(metadata{}, method)
 	return lines.String()
 }
 
@@ -72,7 +71,7 @@ func TestAFloodOfStrangersIsCounted(t *testing.T) {
 	var lines bytes.Buffer
 	s := Server{Key: agenttest.NewKey(t), Limits: DefaultLimits, Log: log.New(&lines, "", 0)}
 	s.refused = refusalLog{since: time.Now().Add(time.Hour), written: refusalsPerSecond} // a second that does not end
-	s.logAttempt(metadata{}, "publickey", errors.New("no"))
+	s.logAttempt(metadata{}, "publickey")
 	here, there := net.Pipe()
 	defer here.Close()
 	defer there.Close()

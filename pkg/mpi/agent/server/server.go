@@ -130,7 +130,18 @@ func (s *Server) handshake(ctx context.Context, conn net.Conn) (
 		return nil, nil, nil, fmt.Errorf("set the deadline of a handshake: %w", err)
 	}
 	config := s.Key.ServerConfig()
-	config.AuthLogCallback = s.logAttempt
+	attempts := 0
+	config.AuthLogCallback = func(peer ssh.ConnMetadata, method string, err error) {
+		// Every client first asks which methods there are, by trying none; that is not an attempt.
+		if err == nil || method == "none" {
+			return
+		}
+		s.logAttempt(peer, method)
+		// The library begins to count keys that a client only asks about when there were as many already.
+		if attempts++; attempts == config.MaxAuthTries {
+			conn.Close()
+		}
+	}
 	peer, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
 		return nil, nil, nil, err
@@ -141,12 +152,9 @@ func (s *Server) handshake(ctx context.Context, conn net.Conn) (
 	return peer, channels, requests, nil
 }
 
-// logAttempt names peers that tried to get in without the key. Every client first asks which methods there are, by
-// trying none; that is not an attempt.
-func (s *Server) logAttempt(peer ssh.ConnMetadata, method string, err error) {
-	if err != nil && method != "none" {
-		s.refused.print(s.Log, time.Now(), "refused %s (%s): it does not hold the key of this job", peer.RemoteAddr(), quoteMethod(method))
-	}
+// logAttempt names peers that tried to get in without the key.
+func (s *Server) logAttempt(peer ssh.ConnMetadata, method string) {
+	s.refused.print(s.Log, time.Now(), "refused %s (%s): it does not hold the key of this job", peer.RemoteAddr(), quoteMethod(method))
 }
 
 // logRefusal names peers whose key is not even on the same curve. It is silent about probes and port scanners, which

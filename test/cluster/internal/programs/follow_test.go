@@ -25,6 +25,7 @@ var shared = regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|golang\.org/x|google\.g
 var apart = map[string]string{
 	"argo-cd":             "its releases stand on versions of Kubernetes that are older than the product's",
 	"collector":           "OpenTelemetry's own libraries are newer than the product's",
+	"containerd":          "it asks for libraries of OpenTelemetry and Kubernetes that are newer than the cluster's",
 	"kubernetes-1.34":     "its version is what it is for",
 	"kubernetes-1.37":     "its version is what it is for",
 	"loki":                "its releases stand on versions of Kubernetes that are older than the product's",
@@ -42,6 +43,14 @@ func TestModulesFollowTheProduct(t *testing.T) {
 	}
 	t.Run("test/cluster", func(t *testing.T) { follow(t, versions, "go.mod", []string{"mod", "tidy"}) })
 	t.Run("test/images", func(t *testing.T) { follow(t, versions, "../images/go.mod", []string{"mod", "tidy"}) })
+	// The cluster's Kubernetes is older than the libraries of the product, as Kubeflow Trainer needs it. What runs beside
+	// it stands on its libraries, and on the last controller-runtime for them.
+	for _, r := range modFile(t, "programs/kubernetes/go.mod").Replace {
+		if versions[r.New.Path] != "" {
+			versions[r.New.Path] = r.New.Version
+		}
+	}
+	versions["sigs.k8s.io/controller-runtime"] = "v0.24.1"
 	for _, f := range catalog {
 		t.Run(f.folder, func(t *testing.T) {
 			if why, ok := apart[f.folder]; ok {

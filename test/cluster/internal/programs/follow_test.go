@@ -24,9 +24,10 @@ var shared = regexp.MustCompile(`^(k8s\.io|sigs\.k8s\.io|golang\.org/x|google\.g
 // apart are the modules that have versions of their own, and why.
 var apart = map[string]string{
 	"argo-cd":             "its releases stand on versions of Kubernetes that are older than the product's",
-	"cni":                 "its plugins ask for libraries of OpenTelemetry that are newer than the product's",
 	"collector":           "OpenTelemetry's own libraries are newer than the product's",
+	"cni":                 "its plugins ask for libraries of OpenTelemetry that are newer than the product's",
 	"containerd":          "it asks for libraries of OpenTelemetry and Kubernetes that are newer than the cluster's",
+	"helm":                "it stands on libraries of Kubernetes that are newer than the cluster's",
 	"kubernetes-1.34":     "its version is what it is for",
 	"kubernetes-1.37":     "its version is what it is for",
 	"loki":                "its releases stand on versions of Kubernetes that are older than the product's",

@@ -13,7 +13,7 @@ require (
 	lockstep.dev/lockstep v0.0.0
 	sigs.k8s.io/controller-runtime v0.25.2
 	sigs.k8s.io/jobset v0.12.0
-	sigs.k8s.io/kueue v0.19.0
+	sigs.k8s.io/kueue v0.19.2
 	sigs.k8s.io/scheduler-plugins v0.35.4-devel
 	sigs.k8s.io/yaml v1.6.0
 	volcano.sh/apis v1.14.0

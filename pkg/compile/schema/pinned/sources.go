@@ -50,8 +50,8 @@ var Sources = []Source{
 		Files: []string{"config/components/crd/bases/*.yaml"},
 	},
 	{
-		Module: "sigs.k8s.io/kueue", Version: "v0.19.0",
-		Sum:   "h1:5yCu85qsJhvUVVxE0Csw546DDBcRwUXpBEOmEFlws34=",
+		Module: "sigs.k8s.io/kueue", Version: "v0.19.2",
+		Sum:   "h1:mPNzr37u0nwI7ikST5QQl5gg6EgtYOAvC9ZbTgywdN8=",
 		Files: []string{"config/components/crd/bases/*.yaml"},
 	},
 	{

@@ -16,7 +16,7 @@ const (
 	CoreDNS = "lockstep.test/coredns:v1.15.0"
 	JobSet  = "lockstep.test/jobset:v0.12.0"
 	Trainer = "lockstep.test/trainer:v2.3.0"
-	Kueue   = "lockstep.test/kueue:v0.19.0"
+	Kueue   = "lockstep.test/kueue:v0.19.2"
 	Kwok    = "lockstep.test/kwok:v0.8.0"
 	// MPIOperator is what people come from.
 	MPIOperator = "lockstep.test/mpi-operator:v0.8.0"

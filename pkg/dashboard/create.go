@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -96,6 +95,8 @@ func (v *visit) mayCreate(ctx context.Context, namespace string) (Permission, er
 type Check struct {
 	// Findings are mistakes in the text, with their lines. With some, nothing else is known.
 	Findings []validate.Finding `json:"findings"`
+	// Warnings do not keep the job from being made: a runtime that retires, ranks that share a GPU.
+	Warnings []validate.Finding `json:"warnings,omitempty"`
 	// Outlook is the answer of `kubectl mpi preflight`, and Summary its first line.
 	Outlook *preflight.Answer `json:"outlook,omitempty"`
 	Summary string            `json:"summary,omitempty"`
@@ -188,11 +189,17 @@ func (v *visit) check(document validate.Document, findings []validate.Finding) (
 	if len(findings) > 0 {
 		return Check{Findings: findings}, nil
 	}
+	var warnings []validate.Finding
 	if runtime, err := fetch.RuntimeOf(v.Context(), v.c, document.Job); err == nil {
-		// The form itself warns of slots without GPUs.
-		findings = slices.DeleteFunc(document.CheckAgainst(*runtime), func(f validate.Finding) bool { return f.Warning })
+		for _, found := range document.CheckAgainst(*runtime) {
+			if found.Warning {
+				warnings = append(warnings, found)
+			} else {
+				findings = append(findings, found)
+			}
+		}
 	}
-	answer := Check{Findings: listOf(findings)}
+	answer := Check{Findings: listOf(findings), Warnings: warnings}
 	commands := submit.CommandsOf(submit.OptionsOf(document.Job))
 	answer.Commands = &commands
 	if len(findings) > 0 {

@@ -192,6 +192,7 @@ func TestACheckMakesNothing(t *testing.T) {
 		"too many":  {"jane", strings.Replace(goodJob, ": 2", ": 9", 1), `numNodes is 9, this runtime allows at most 4`},
 		"elsewhere": {"jane", strings.Replace(goodJob, "name:", "namespace: o\n  name:", 1), "metadata.namespace is `o`"},
 		"no right":  {"vera", goodJob, `"verdict":"never"`},
+		"warned":    {"jane", strings.Replace(goodJob, "name:", "annotations: {lockstep.dev/ownr: x}\n  name:", 1), `"findings":[],"warnings":[{`},
 	} {
 		w := post(pageOf(t, c, tc.user), "/api/v1/trainjobs?dryRun=true", tc.body, "1")
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), tc.has) {

@@ -41,11 +41,15 @@ function Findings({ check }: { check: Check }) {
         {check.findings.map((f, i) => (
           <li key={i}>Line {f.line}: {shown(f.message, 500)}{f.help && ` (${shown(f.help, 300)})`}</li>
         ))}
+        {check.warnings?.map((f) => (
+          <li key={f.message}><strong>warning</strong>: {shown(f.message, 500)}
+            {f.help && ` (${shown(f.help, 300)})`}</li>
+        ))}
         {seen.map((f, i) => <li key={i}><strong>{shown(f.about, 30)}</strong>: {shown(f.text, 500)}</li>)}
       </ul>
       {!!check.outlook?.unseen?.length && (
         <details className="small">
-          <summary>{check.outlook.unseen.length} things that you may not see are not part of this</summary>
+          <summary>Not part of this, because you may not see it: {check.outlook.unseen.length}</summary>
           <ul className="plain">{check.outlook.unseen.map((u) => <li key={u}>{shown(u, 300)}</li>)}</ul>
         </details>
       )}

@@ -17,7 +17,9 @@ export interface Outlook {
   findings: { about: string; verdict: string; reason?: string; text: string }[];
 }
 export interface Commands { submit: string; python: string; submitLacks?: string[]; pythonLacks?: string[] }
-export interface Check { findings: Finding[]; outlook?: Outlook; summary?: string; commands?: Commands }
+export interface Check {
+  findings: Finding[]; warnings?: Finding[]; outlook?: Outlook; summary?: string; commands?: Commands;
+}
 
 const post = <T,>(namespace: string, text: string, dryRun: boolean, signal?: AbortSignal) =>
   ask<T>(`/api/v1/trainjobs?namespace=${encodeURIComponent(namespace)}${dryRun ? '&dryRun=true' : ''}`, {

@@ -23,7 +23,7 @@ func TestCopiesShareNothing(t *testing.T) {
 	filler := randfill.NewWithSeed(1).NilChance(0).NumElements(1, 2).MaxDepth(40).Funcs(
 		func(q *resource.Quantity, _ randfill.Continue) { *q = resource.MustParse("1Gi") },
 		func(at *metav1.Time, _ randfill.Continue) { *at = metav1.NewTime(time.Unix(1000, 0)) },
-		func(raw *metav1.FieldsV1, _ randfill.Continue) { raw.Raw = []byte("{}") },
+		func(raw *metav1.FieldsV1, _ randfill.Continue) { raw.SetRawString("{}") },
 	)
 	for _, kind := range []string{TrainJobKind, TrainJobKind + "List", TrainingRuntimeKind, TrainingRuntimeKind + "List",
 		ClusterTrainingRuntimeKind, ClusterTrainingRuntimeKind + "List"} {

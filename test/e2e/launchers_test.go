@@ -110,8 +110,8 @@ var _ = Describe("The variables of Kubeflow Trainer 2.4 for Open MPI 5", Ordered
 			Expect(admin.Client.Delete(ctx, &trainer.ClusterTrainingRuntime{ObjectMeta: owned(later, "")})).To(Succeed())
 		})
 		expectUsable(ctx, later)
-		result := run(ctx, own(later, "mpirun", "-n", "4", "mpi-hello"))
-		Expect(result.Check(machines)).To(Succeed())
+		result := together(ctx, own(later, "mpirun", "-n", "4", "mpi-hello"))[0]
+		Expect(result.Check(machines)).To(Succeed(), result.log)
 	})
 })
 

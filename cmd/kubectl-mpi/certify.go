@@ -102,7 +102,7 @@ func (c *certifyCommand) run(ctx context.Context, runtime string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := act.RefuseStart(ctx, api, job); err != nil {
+	if _, err := act.CheckStart(ctx, api, job); err != nil {
 		return exitWith(exitRefused, err)
 	}
 	act.Sign(ctx, api, job)

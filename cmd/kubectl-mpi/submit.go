@@ -320,7 +320,7 @@ func (k *kube) launchJobs(ctx context.Context, jobs []*trainer.TrainJob, f launc
 	if err != nil {
 		return err
 	}
-	warnings, err := act.RefuseStart(ctx, c, jobs...)
+	warnings, err := act.CheckStart(ctx, c, jobs...)
 	if err != nil {
 		return exitWith(exitRefused, err)
 	}

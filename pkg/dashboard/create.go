@@ -134,7 +134,7 @@ func (s *Server) create(v *visit) (any, error) {
 		return nil, mistakes(findings)
 	}
 	trainJob := document.Job
-	if _, err := act.RefuseStart(v.Context(), v.c, trainJob); err != nil {
+	if _, err := act.CheckStart(v.Context(), v.c, trainJob); err != nil {
 		return nil, err
 	}
 	act.Sign(v.Context(), v.c, trainJob)

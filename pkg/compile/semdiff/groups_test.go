@@ -47,7 +47,7 @@ func askGroups(r, shown *semdiff.Report, told map[string]int) (wrong []string) {
 	}
 	last := len(clauses) - 1
 	if want := jobsSentence(all); clauses[last].Text != want {
-		wrong = append(wrong, fmt.Sprintf("it is said that %s, and the effects say that %s", clauses[last].Text, want))
+		wrong = append(wrong, fmt.Sprintf("the verdict ends with `%s`, the effects give `%s`", clauses[last].Text, want))
 	}
 	for _, c := range clauses[:last] {
 		if !slices.ContainsFunc(all, func(e *rule.Effect) bool {

@@ -24,9 +24,9 @@ func (r *StartRefusal) Error() string { return fmt.Sprintf("nothing was made: %v
 // Unwrap returns the reason without what became of the jobs.
 func (r *StartRefusal) Unwrap() error { return r.cause }
 
-// RefuseStart returns a StartRefusal if one of the jobs can never start, and warnings of runtimes that retire. A
+// CheckStart returns a StartRefusal if one of the jobs can never start, and warnings of runtimes that retire. A
 // runtime that cannot be read refuses nothing.
-func RefuseStart(ctx context.Context, c client.Reader, jobs ...*trainer.TrainJob) (warnings []string, err error) {
+func CheckStart(ctx context.Context, c client.Reader, jobs ...*trainer.TrainJob) (warnings []string, err error) {
 	known := map[string]*mpijob.Runtime{}
 	for _, trainJob := range jobs {
 		ref := trainJob.Spec.RuntimeRef

@@ -63,8 +63,7 @@ func (d Document) Missing(n Need) Finding {
 	if n.Name == mpi.DataClaim {
 		help = "ask the platform admins for it: it is a line of `storage` in the spec of the tenant"
 	}
-	f := d.findingAt(n.field, fmt.Sprintf("namespace `%s` has no %s `%s`", d.Job.Namespace, n.Kind, n.Name), help)
-	f.Warning = true
+	f := d.warningAt(n.field, fmt.Sprintf("namespace `%s` has no %s `%s`", d.Job.Namespace, n.Kind, n.Name), help)
 	return f
 }
 
@@ -79,11 +78,10 @@ func (d Document) unknownAnnotations() (found []Finding) {
 		if !strings.HasPrefix(name, "lockstep.dev/") || slices.Contains(jobAnnotations, name) {
 			continue
 		}
-		f := d.findingAt("metadata.annotations", fmt.Sprintf("the annotation `%s` has no meaning on a TrainJob", name), "")
+		f := d.warningAt("metadata.annotations", fmt.Sprintf("the annotation `%s` has no meaning on a TrainJob", name), "")
 		if near, is := diag.Nearest(name, jobAnnotations); is {
 			f.Help = fmt.Sprintf("did you mean `%s`?", near)
 		}
-		f.Warning = true
 		found = append(found, f)
 	}
 	return found

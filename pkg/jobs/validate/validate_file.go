@@ -241,10 +241,9 @@ func (d Document) CheckAgainst(runtime mpijob.Runtime) []Finding {
 	}
 	warnings = append(warnings, d.unknownAnnotations()...)
 	if gpus := made.GPUs(); gpus > 0 && int64(made.World.SlotsPerNode) > gpus {
-		found := d.findingAt("spec.trainer.numProcPerNode", fmt.Sprintf("%d ranks on each node share %d GPUs",
-			made.World.SlotsPerNode, gpus), "NCCL refuses ranks that share a GPU: ask for as many slots as GPUs")
-		found.Warning = true
-		warnings = append(warnings, found)
+		text := fmt.Sprintf("%d ranks on each node share %d GPUs", made.World.SlotsPerNode, gpus)
+		warnings = append(warnings, d.warningAt("spec.trainer.numProcPerNode", text,
+			"NCCL refuses ranks that share a GPU: ask for as many slots as GPUs"))
 	}
 	return warnings
 }
@@ -255,9 +254,7 @@ func (d Document) retiring(runtime mpijob.Runtime) []Finding {
 	if text == "" {
 		return nil
 	}
-	found := d.findingAt("spec.runtimeRef.name", text, "")
-	found.Warning = true
-	return []Finding{found}
+	return []Finding{d.warningAt("spec.runtimeRef.name", text, "")}
 }
 
 // CanStart returns why no job of this name or with this command can start, or nil. The controller, which may be newer,
@@ -319,6 +316,13 @@ func (d Document) findingAt(path, message, help string) Finding {
 		node = next
 	}
 	return Finding{File: d.file, Line: node.Line, Column: node.Column, Message: message, Help: help}
+}
+
+// warningAt is findingAt for what does not keep the job from being made.
+func (d Document) warningAt(path, message, help string) Finding {
+	found := d.findingAt(path, message, help)
+	found.Warning = true
+	return found
 }
 
 var stepIn = regexp.MustCompile(`[^.\[\]]+`)

@@ -10,7 +10,7 @@ import (
 	"lockstep.dev/lockstep/test/bench/workload"
 )
 
-// git runs git in a folder, without the settings of whoever measures.
+// git runs git in a folder, without the settings of the user.
 func git(ctx context.Context, folder string, args ...string) error {
 	settings := []string{
 		"-C", folder, "-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false",

@@ -239,7 +239,7 @@ type syncManner struct {
 	words    string
 }
 
-// manners are what fields tell an engine to do with what it applies, beside what is compiled.
+// manners are the fields by which an engine applies something else than the compiled objects.
 var manners = []syncManner{
 	{"targetNamespace", Critical, "all into another namespace than the compiled one"},
 	{"kubeConfig", Critical, "to another cluster"},

@@ -11,7 +11,7 @@ import (
 // pkg/controller/jobframework, EquivalentToWorkload). If they differ it deletes the Workload, which stops the job, and
 // makes another one. The job begins again, from its own snapshot of the runtime.
 func (c *Cluster) noteStoppedByKueue(e *Effect) {
-	if !c.hasQueues() || !slices.ContainsFunc(e.Changes, isOfAdmittedPods) {
+	if !slices.ContainsFunc(e.Changes, isOfAdmittedPods) || !c.hasQueues() {
 		return
 	}
 	e.Jobs = max(e.Jobs, JobsPreemptible)

@@ -59,7 +59,7 @@ func followsMPI(rule *Rule, change *match.Change) bool {
 	return slices.Contains([]*Rule{environmentRule, programRule, spellingRule, resourcesRule}, rule) && !change.Whole() && isOfCompiler(change)
 }
 
-// isOfCompiler reports whether both values of a change are the compiler's, and come from no line of their own.
+// isOfCompiler reports whether the compiler alone wrote both values of a change, and no line of a spec did.
 func isOfCompiler(c *match.Change) bool {
 	own := func(o *origin.Origin) bool { return o == nil || o.Kind == origin.Constant || o.Kind == origin.Derived }
 	return own(c.From) && own(c.To) && !patchOverridesCompiler(c)

@@ -105,7 +105,7 @@ func TestCloseEndsAWait(t *testing.T) {
 	release()
 }
 
-// Of two processes the one that ended first is seen first, though nobody looks before both have ended.
+// The process that ended first is seen first, even if both ended before the first look.
 func TestEndsKeepTheirOrder(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 50 {

@@ -14,10 +14,10 @@ import (
 // spec.runtimePatches (sigs.k8s.io/kueue pkg/controller/jobs/trainjob), a field of Kubeflow Trainer since 2.2: with older
 // CRDs the API server drops it, and Kueue tries again without end (kueue#11931).
 func (g *queuePoll) misfitText() string {
-	has, err := g.patches()
+	has, err := g.hasPatches()
 	switch {
 	case err != nil:
-		return ", and the API server does not say which fields a TrainJob has: " + err.Error()
+		return "; the fields of a TrainJob cannot be read: " + err.Error()
 	case !has:
 		return ": the TrainJobs of this cluster have no field spec.runtimePatches, which Kueue sets. " +
 			"The platform team installs the CRDs of Kubeflow Trainer 2.2 or later"

@@ -40,8 +40,8 @@ type queuePoll struct {
 	// gone and silent are why no other namespace, and no other queue, is asked about in this look: the cluster has no Kueue, and
 	// the visibility server does not answer.
 	gone, silent error
-	// patches reports whether TrainJobs of this cluster have the field, and asks once in a look.
-	patches func() (has bool, err error)
+	// hasPatches is hasRuntimePatches, asked once in a look.
+	hasPatches func() (bool, error)
 }
 
 // waitChange is a job of which something else is to be said.

@@ -102,7 +102,7 @@ func (q *Watcher) pollQueues(ctx context.Context) bool {
 	waiting, former := q.waitingJobs(ctx)
 	q.forgetEmptyQueues(waiting)
 	seen := queuePoll{Watcher: q, now: q.now(), waits: map[types.UID]kueue.QueueWait{}}
-	seen.patches = sync.OnceValues(func() (bool, error) { return hasRuntimePatches(q.served) })
+	seen.hasPatches = sync.OnceValues(func() (bool, error) { return hasRuntimePatches(q.served) })
 	for _, trainJob := range former {
 		seen.noteWait(trainJob, kueue.NoQueueWait(), 0)
 	}
